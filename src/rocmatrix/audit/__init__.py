@@ -1,0 +1,1 @@
+"""The audit stage: what a binary really is."""

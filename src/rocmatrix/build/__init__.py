@@ -1,0 +1,1 @@
+"""The build stage: unit -> payload of its variant."""

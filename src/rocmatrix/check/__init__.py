@@ -1,0 +1,1 @@
+"""The check stage: are the numbers right, and what computed them."""

@@ -1,0 +1,63 @@
+"""JSON documents from frozen dataclasses and back, and their JSON Schemas.
+
+Every file that stages hand to each other is one dataclass. This module is the only one that knows how they are written:
+indented by two, keys in the order of the fields, a newline at the end.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from rocmatrix.errors import InputError
+
+T = TypeVar("T")
+
+
+class DocumentError(ValueError):
+    """A text is not the document it should be; the message says at which key."""
+
+
+def to_json(document: object) -> bytes:
+    """Return the JSON text of a dataclass."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def from_json(text: bytes, kind: type[T]) -> T:
+    """Return the dataclass that a JSON text describes.
+
+    Unknown keys are ignored, so that an older rocmatrix reads what a newer one wrote as long as ``schema`` agrees.
+
+    Raises:
+        DocumentError: the text is not JSON, a key is missing or a value has the wrong type.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as err:
+        raise DocumentError(str(err)) from err
+
+
+def to_builtins(document: object) -> object:
+    """Return a dataclass as dictionaries, lists, strings and numbers, as its JSON text would hold them."""
+    return msgspec.to_builtins(document)
+
+
+def schema(kind: type) -> dict[str, object]:
+    """Return the JSON Schema (2020-12) of a dataclass."""
+    made: dict[str, object] = msgspec.json.schema(kind)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def require_schema(found: int, expected: int, where: str) -> None:
+    """Refuse a document whose ``schema`` number this rocmatrix does not know.
+
+    Raises:
+        InputError: the numbers differ.
+    """
+    if found != expected:
+        raise InputError(
+            f"schema {found} is not known, only {expected}",
+            where=where,
+            fix="Use the rocmatrix version that wrote the file, or make it anew.",
+        )

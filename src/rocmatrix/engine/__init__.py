@@ -1,0 +1,1 @@
+"""Engines: where a toolchain's commands run."""

@@ -1,0 +1,274 @@
+"""Records: the JSON files in which stages say what they did.
+
+A record names the digest of its inputs and the digest of the artifact that it speaks of. The store hands a record out
+only if it parses and its artifact is the one that lies beside it; all else counts as absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rocmatrix.digest import Digest
+from rocmatrix.plan.model import CellId, UnitId
+
+RECORD_SCHEMA = 1
+
+
+class Outcome(StrEnum):
+    """How a stage ended for one unit."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+
+
+class Isolation(StrEnum):
+    """Where a build ran: promise 5 of the design."""
+
+    CONTAINER = "container"
+    HOST = "host"
+
+
+class Tested(StrEnum):
+    """What produced a result. ``emulated`` is never reported as a run on a GPU."""
+
+    MI300X = "mi300x"
+    OTHER_GPU = "other gpu"
+    EMULATED = "emulated"
+    UNTESTED = "untested"
+
+
+class Severity(StrEnum):
+    """How bad a finding is: errors fail the unit, warnings do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolchainIdentity:
+    """What a toolchain turned out to be once it was resolved.
+
+    Attributes:
+        recipe: as in the toolchain's spec.
+        description: for people and for ``metadata.json``: which compiler, and whose it is.
+        compilers: name of each tool -> its version, e.g. ``{"clang": "22.1.8", "ziglang": "0.17.1"}``.
+        recipe_digest: digest of the recipe's own files (stub sources, headers, flags).
+        image_digest: digest of the container image; ``None`` on the host.
+    """
+
+    recipe: str
+    description: str
+    compilers: dict[str, str]
+    recipe_digest: Digest
+    image_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadersOrigin:
+    """Where the torch headers of a build came from.
+
+    Attributes:
+        torch: version of the wheel, e.g. ``2.13.0`` (or with a local part, ``2.13.0+cpu``).
+        wheel: file name of the wheel.
+        wheel_digest: digest of the whole wheel as the package index states it; not read here, since only parts of the
+            wheel were fetched.
+        headers_digest: digest of the header files that were used, names and contents.
+        transferred: bytes fetched to get them; 0 when they came from the cache.
+        how: ``range requests``, ``whole wheel`` or ``cache``.
+    """
+
+    torch: str
+    wheel: str
+    wheel_digest: str
+    headers_digest: Digest
+    transferred: int
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """One thing that was tried on a fresh build before it was accepted.
+
+    Attributes:
+        name: e.g. ``no-cxx-runtime-inside``, ``loads``, ``error-message``.
+        passed: whether it held.
+        detail: what was seen.
+    """
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PayloadFile:
+    """One file of a payload: path relative to it with ``/``, bytes, digest."""
+
+    path: str
+    size: int
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRecord:
+    """``build.json``: how a payload was made, or why it was not.
+
+    Attributes:
+        inputs_digest: of everything that decides the payload's bytes: sources, unit, toolchain identity, headers,
+            recipe.
+        artifact_digest: of the payload folder; ``None`` if the build failed.
+        uid: first 8 hexadecimal digits that name the extension in this kernel's variants; ``""`` for noarch.
+        started: UTC, ISO 8601.
+        seconds: wall time of the build.
+        files: what the payload holds.
+        error: the compiler's own first error with file and line, or the gate that failed; ``None`` if it passed.
+        error_code: the exit code that this failure ends a run with (4 build, 3 environment); 0 if it passed.
+    """
+
+    schema: int = RECORD_SCHEMA
+    unit: UnitId
+    inputs_digest: Digest
+    artifact_digest: Digest | None
+    outcome: Outcome
+    rocmatrix: str
+    uid: str
+    toolchain: ToolchainIdentity | None
+    isolation: Isolation
+    headers: HeadersOrigin | None
+    gates: tuple[Gate, ...]
+    started: str
+    seconds: float
+    files: tuple[PayloadFile, ...]
+    error: str | None = None
+    error_code: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that an audit rule says about a unit.
+
+    Attributes:
+        rule: id of the rule, e.g. ``archs``, ``glibc-ceiling``.
+        severity: whether it fails the unit.
+        what: one sentence.
+        where: path within the variant, with the symbol or section where there is one.
+        fix: what to do.
+        source: where the limit comes from.
+    """
+
+    rule: str
+    severity: Severity
+    what: str
+    where: str
+    fix: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryFacts:
+    """What was read from one shared object of a payload.
+
+    Attributes:
+        path: relative to the payload.
+        archs: gfx archs of the offload bundles, sorted, without features.
+        needed: DT_NEEDED entries in order.
+        highest: symbol-version family -> highest version that the loader will ask for, e.g. ``{"GLIBC": "2.14"}``.
+        exports: defined dynamic symbols.
+    """
+
+    path: str
+    archs: tuple[str, ...]
+    needed: tuple[str, ...]
+    highest: dict[str, str]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRecord:
+    """``audit.json``: what the binary really is."""
+
+    schema: int = RECORD_SCHEMA
+    unit: UnitId
+    inputs_digest: Digest
+    artifact_digest: Digest
+    outcome: Outcome
+    rocmatrix: str
+    started: str
+    seconds: float
+    rules: tuple[str, ...]
+    binaries: tuple[BinaryFacts, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult:
+    """One numerical case: its largest errors against the float64 reference, and whether they are within tolerance."""
+
+    case: str
+    passed: bool
+    max_abs_error: float
+    max_rel_error: float
+    seconds: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRecord:
+    """``check.json``: whether the numbers are right, and what computed them.
+
+    Attributes:
+        tested: what executed the kernel; ``untested`` if nothing did.
+        reason: for ``untested``, why; else which device or which mode of the emulator.
+        cases: results in the order of ``tests/cases.py``; empty for ``untested``.
+    """
+
+    schema: int = RECORD_SCHEMA
+    unit: UnitId
+    inputs_digest: Digest
+    artifact_digest: Digest
+    outcome: Outcome
+    rocmatrix: str
+    started: str
+    seconds: float
+    tested: Tested
+    reason: str
+    cases: tuple[CaseResult, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellCoverage:
+    """How one cell reaches its users.
+
+    Attributes:
+        variant: the variant that serves the cell; ``None`` if none does.
+        tested: how that variant was tested.
+        reason: why the cell is not served, or what tested it.
+    """
+
+    cell: CellId
+    variant: str | None
+    tested: Tested
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectedVariant:
+    """One directory of the set to publish: its variant, the unit it came from, artifact digest and size in bytes."""
+
+    variant: str
+    unit: UnitId
+    artifact_digest: Digest
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """``coverage.json``: every promised cell of one kernel, and what keeps the promise."""
+
+    schema: int = RECORD_SCHEMA
+    kernel: str
+    rocmatrix: str
+    complete: bool
+    variants: tuple[CollectedVariant, ...]
+    cells: tuple[CellCoverage, ...]

@@ -1,0 +1,1 @@
+"""What events and records look like to people: terminal, plain lines, summaries."""

@@ -1,0 +1,308 @@
+"""The store: the output folder. The only module that knows its layout.
+
+Every write is atomic: a file is written beside its place, flushed to disk and renamed; a folder is renamed aside and
+the new one renamed in. A process killed at any instant leaves the old state or the new one, and ``Store.recover`` sweeps up
+what lies between. A record is handed out only if it parses and if the artifact beside it is the one it speaks of.
+
+::
+
+    plan.json
+    units/<unit-id>/payload/...  build.json  build.log  audit.json  check.json  bench.json
+    kernels/<name>/build/<variant>/...  coverage.json
+    work/                        what builds leave for the next one; may be deleted at any time
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from filelock import FileLock, Timeout
+
+from rocmatrix import digest, document
+from rocmatrix.digest import Digest
+from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.plan.model import PLAN_SCHEMA, Plan, UnitId
+from rocmatrix.records import RECORD_SCHEMA, AuditRecord, BuildRecord, CheckRecord, Coverage
+
+Record = BuildRecord | AuditRecord | CheckRecord
+R = TypeVar("R", BuildRecord, AuditRecord, CheckRecord)
+
+_FILE_NAMES: dict[type, str] = {BuildRecord: "build.json", AuditRecord: "audit.json", CheckRecord: "check.json"}
+_PARTIAL = ".partial-"
+_ASIDE = ".aside-"
+_MARKER = "CACHEDIR.TAG"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """There is no record to rely on; ``reason`` says why, for people."""
+
+    reason: str
+
+
+class Store:
+    """An output folder.
+
+    Args:
+        root: the folder; made when something is first written.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Remember the folder; nothing is read or written yet."""
+        self.root = root.absolute()
+
+    # -- the plan ------------------------------------------------------------------------------------------------
+
+    @property
+    def plan_path(self) -> Path:
+        """Path of ``plan.json``."""
+        return self.root / "plan.json"
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write ``plan.json``."""
+        write_atomically(self.plan_path, document.to_json(plan))
+
+    def read_plan(self) -> Plan:
+        """Return the plan of this folder.
+
+        Raises:
+            InputError: there is none, or it does not parse.
+        """
+        try:
+            plan = document.from_json(self.plan_path.read_bytes(), Plan)
+        except FileNotFoundError as err:
+            raise InputError(
+                "there is no plan here",
+                where=str(self.plan_path),
+                fix="Run `rocmatrix plan` with the same --out first.",
+            ) from err
+        except document.DocumentError as err:
+            raise InputError(
+                f"this is not a plan: {err}", where=str(self.plan_path), fix="Run `rocmatrix plan` again."
+            ) from err
+        document.require_schema(plan.schema, PLAN_SCHEMA, str(self.plan_path))
+        return plan
+
+    # -- units ---------------------------------------------------------------------------------------------------
+
+    def unit_folder(self, unit: UnitId) -> Path:
+        """Path of a unit's folder."""
+        return self.root / "units" / unit
+
+    def payload(self, unit: UnitId) -> Path:
+        """Path of what the unit's build made."""
+        return self.unit_folder(unit) / "payload"
+
+    def build_log(self, unit: UnitId) -> Path:
+        """Path of the log of the unit's build."""
+        return self.unit_folder(unit) / "build.log"
+
+    def replace_payload(self, unit: UnitId, staged: Path) -> Digest:
+        """Move a finished folder into the place of the unit's payload and return its digest.
+
+        The staged folder must be on the same file system, e.g. below ``work``.
+        """
+        made = digest.of_folder(staged)
+        replace_folder(self.payload(unit), staged)
+        return made
+
+    def discard_payload(self, unit: UnitId) -> None:
+        """Remove the unit's payload, so that nothing can be collected from a build that failed."""
+        discard_folder(self.payload(unit))
+
+    def write_record(self, record: Record) -> None:
+        """Write a stage's record beside the payload it speaks of."""
+        write_atomically(self._record_path(record.unit, type(record)), document.to_json(record))
+
+    def read_record(self, unit: UnitId, kind: type[R]) -> R | Absent:
+        """Return a stage's record, or why there is none to rely on.
+
+        A record counts as absent if it does not parse, speaks of another unit, or names an artifact digest that the
+        payload beside it does not have. The record of a failed build speaks of no artifact.
+        """
+        path = self._record_path(unit, kind)
+        try:
+            record = document.from_json(path.read_bytes(), kind)
+        except FileNotFoundError:
+            return Absent(reason="not done before")
+        except (OSError, document.DocumentError) as err:
+            return Absent(reason=f"{path.name} cannot be read: {err}")
+        if record.schema != RECORD_SCHEMA:
+            return Absent(reason=f"{path.name} has schema {record.schema}, not {RECORD_SCHEMA}")
+        if record.unit != unit:
+            return Absent(reason=f"{path.name} speaks of {record.unit}")
+        if record.artifact_digest is not None and record.artifact_digest != self.payload_digest(unit):
+            return Absent(reason=f"the payload is not the one that {path.name} speaks of")
+        return record
+
+    def payload_digest(self, unit: UnitId) -> Digest | None:
+        """Return the digest of the unit's payload as it lies there; ``None`` if there is none."""
+        payload = self.payload(unit)
+        return digest.of_folder(payload) if payload.is_dir() else None
+
+    def _record_path(self, unit: UnitId, kind: type) -> Path:
+        return self.unit_folder(unit) / _FILE_NAMES[kind]
+
+    # -- collected kernels ---------------------------------------------------------------------------------------
+
+    def kernel_folder(self, kernel: str) -> Path:
+        """Path of the folder of a collected kernel."""
+        return self.root / "kernels" / kernel
+
+    def variants_folder(self, kernel: str) -> Path:
+        """Path of ``build/`` of a collected kernel: what goes to the Hub as it is."""
+        return self.kernel_folder(kernel) / "build"
+
+    def replace_variants(self, kernel: str, staged: Path) -> None:
+        """Move a finished ``build/`` folder into place; variants that it lacks are gone afterwards."""
+        replace_folder(self.variants_folder(kernel), staged)
+
+    def write_coverage(self, coverage: Coverage) -> None:
+        """Write ``coverage.json`` of a kernel."""
+        write_atomically(self.kernel_folder(coverage.kernel) / "coverage.json", document.to_json(coverage))
+
+    def read_coverage(self, kernel: str) -> Coverage | Absent:
+        """Return the coverage of a collected kernel, or why there is none to rely on."""
+        path = self.kernel_folder(kernel) / "coverage.json"
+        try:
+            return document.from_json(path.read_bytes(), Coverage)
+        except FileNotFoundError:
+            return Absent(reason="not collected yet")
+        except (OSError, document.DocumentError) as err:
+            return Absent(reason=f"coverage.json cannot be read: {err}")
+
+    # -- work, locking, recovery ---------------------------------------------------------------------------------
+
+    @property
+    def work(self) -> Path:
+        """Path of the folder for intermediate files, on the same file system as all the rest."""
+        return self.root / "work"
+
+    @contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """Give a new empty folder below ``work`` and remove it afterwards."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}{_PARTIAL}", dir=self.work))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other rocmatrix processes out of this folder, and mend what a killed one left.
+
+        Raises:
+            MissingRequirementError: another process is working here.
+            InputError: the path is not a folder or cannot be written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.root / ".lock")
+            lock.acquire(timeout=0)
+        except Timeout as err:
+            raise MissingRequirementError(
+                "another rocmatrix is working in this output folder",
+                where=str(self.root),
+                fix="Wait for it to end, or choose another folder with --out.",
+            ) from err
+        except OSError as err:
+            raise InputError(
+                f"the output folder cannot be used: {err.strerror}",
+                where=str(self.root),
+                fix="Choose another with --out.",
+            ) from err
+        try:
+            self.recover()
+            yield
+        finally:
+            lock.release()
+
+    def recover(self) -> None:
+        """Put back what was renamed aside and not replaced, and remove what was never finished."""
+        self._mark()
+        for aside in self.root.glob(f"**/*{_ASIDE}*"):
+            place = aside.with_name(aside.name.partition(_ASIDE)[0])
+            if place.exists():
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                aside.rename(place)
+        for partial in self.root.glob(f"**/*{_PARTIAL}*"):
+            if partial.is_dir() and not partial.is_symlink():
+                shutil.rmtree(partial, ignore_errors=True)
+            else:
+                partial.unlink(missing_ok=True)
+
+    def _mark(self) -> None:
+        """Tell backup tools that this folder can be made again (the Cache Directory Tagging convention)."""
+        marker = self.root / _MARKER
+        if not marker.exists():
+            marker.write_text("Signature: 8a477f597d28d172789f06886806bc55\n# Made by rocmatrix; can be made again.\n")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees its old content or its new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}{_PARTIAL}", dir=path.parent)
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.chmod(0o644)
+        partial.rename(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def replace_folder(place: Path, staged: Path) -> None:
+    """Move a finished folder into a place, the old one renamed aside first and removed afterwards."""
+    for path in staged.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            _sync_file(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    aside = _rename_aside(place)
+    staged.rename(place)
+    _sync_folder(place.parent)
+    if aside:
+        shutil.rmtree(aside)
+
+
+def discard_folder(place: Path) -> None:
+    """Remove a folder; a process killed midway leaves it whole or gone after ``Store.recover``."""
+    if place.is_dir():
+        doomed = place.with_name(f"{place.name}{_PARTIAL}doomed")
+        shutil.rmtree(doomed, ignore_errors=True)
+        place.rename(doomed)
+        shutil.rmtree(doomed)
+
+
+def _rename_aside(place: Path) -> Path | None:
+    if not place.exists():
+        return None
+    aside = place.with_name(f"{place.name}{_ASIDE}{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    place.rename(aside)
+    return aside
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(path: Path) -> None:
+    _sync_file(path)

@@ -1,0 +1,1 @@
+"""Toolchains: what compiles a unit."""
