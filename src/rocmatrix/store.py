@@ -1,8 +1,8 @@
 """The store: the output folder. The only module that knows its layout.
 
 Every write is atomic: a file is written beside its place, flushed to disk and renamed; a folder is renamed aside and
-the new one renamed in. A process killed at any instant leaves the old state or the new one, and ``Store.recover`` sweeps up
-what lies between. A record is handed out only if it parses and if the artifact beside it is the one it speaks of.
+the new one renamed in. A process killed at any instant leaves the old state or the new one, and ``Store.recover`` sweeps
+up what lies between. A record is handed out only if it parses and if the artifact beside it is the one it speaks of.
 
 ::
 
