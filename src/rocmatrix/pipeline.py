@@ -1,0 +1,270 @@
+"""The stages in order: what ``rocmatrix run`` does, and what each verb does of it.
+
+Nothing here prints or decides how things look. A unit that failed in one stage is skipped by the next ones and the
+others go on; the exit code of a run is the worst of its units' by the precedence of ``rocmatrix.errors``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import platformdirs
+
+from rocmatrix.audit.stage import audit_units
+from rocmatrix.build.stage import build_units
+from rocmatrix.check.stage import check_units
+from rocmatrix.collect.stage import collect_kernels
+from rocmatrix.engine.host import HostEngine
+from rocmatrix.engine.interface import Engine
+from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
+from rocmatrix.events import Emit, Stage, State, UnitFinished
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.manifest import parse_manifest
+from rocmatrix.plan.matrix import parse_matrix
+from rocmatrix.plan.model import Plan, Unit, UnitId
+from rocmatrix.plan.planner import make_plan
+from rocmatrix.plan.selectors import select
+from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
+from rocmatrix.store import Absent, Store
+from rocmatrix.toolchain.registry import make_toolchain
+
+INPUT_LIMIT = 4 * 1024 * 1024
+"""Bytes of a matrix.yaml or build.toml that are read at most; the largest manifest known in the wild has 552,430."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a run is asked to do.
+
+    Attributes:
+        matrix: path of matrix.yaml; kernel paths in it are relative to its folder.
+        out: output folder.
+        only: shell patterns over unit ids; empty means all.
+        toolchain: recipe that overrides the choice in matrix.yaml; ``None`` keeps it.
+        engine: ``auto``, ``host`` or ``docker``.
+        jobs: units that are built at the same time; at least 1.
+        use_cache: whether earlier results may be reused.
+    """
+
+    matrix: Path
+    out: Path
+    only: tuple[str, ...] = ()
+    toolchain: str | None = None
+    engine: str = "auto"
+    jobs: int = 1
+    use_cache: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What a run came to.
+
+    Attributes:
+        units: the selected units, in the plan's order.
+        builds: records by unit; likewise ``audits`` and ``checks``; a unit that a stage skipped has none.
+        coverage: by kernel; empty if nothing was collected.
+        exit_code: what the process returns.
+        seconds: wall time.
+    """
+
+    plan: Plan
+    units: tuple[Unit, ...]
+    builds: dict[UnitId, BuildRecord] = field(default_factory=dict)
+    audits: dict[UnitId, AuditRecord] = field(default_factory=dict)
+    checks: dict[UnitId, CheckRecord] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    exit_code: ExitCode = ExitCode.DONE
+    seconds: float = 0.0
+
+
+def cache_folder() -> Path:
+    """Return the folder for what several runs share: torch headers, zig's C++ library.
+
+    ``ROCMATRIX_CACHE`` names it; else it is where this system keeps a user's caches.
+    """
+    named = os.environ.get("ROCMATRIX_CACHE")
+    return Path(named).absolute() if named else platformdirs.user_cache_path("rocmatrix")
+
+
+def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
+    """Read matrix.yaml and the build.toml of each kernel it names, and plan.
+
+    Raises:
+        InputError: a file is missing, is not what it should be, or promises what cannot be planned.
+    """
+    parsed = parse_matrix(_read_input(matrix), str(matrix))
+    manifests = {}
+    for entry in parsed.kernels:
+        path = matrix.parent / entry.path / "build.toml"
+        manifests[entry.path] = parse_manifest(_read_input(path), str(path))
+    return make_plan(parsed, manifests, load_compat(), toolchain=toolchain)
+
+
+def plan(options: Options, emit: Emit) -> RunResult:
+    """Plan, and write ``plan.json``."""
+    return _in_store(options, emit, replan=True)
+
+
+def build(options: Options, emit: Emit) -> RunResult:
+    """Plan and build the selected units."""
+    return _in_store(options, emit, _build, replan=True)
+
+
+def audit(options: Options, emit: Emit) -> RunResult:
+    """Audit the selected units that were built, by the plan that lies in the output folder."""
+    return _in_store(options, emit, _audit)
+
+
+def check(options: Options, emit: Emit) -> RunResult:
+    """Check the numbers of the selected units that were built, by the plan that lies in the output folder."""
+    return _in_store(options, emit, _check)
+
+
+def collect(options: Options, emit: Emit) -> RunResult:
+    """Collect what was built and audited, by the plan that lies in the output folder."""
+    return _in_store(options, emit, _collect)
+
+
+def run(options: Options, emit: Emit) -> RunResult:
+    """Do the main job: plan, build, audit, check, collect."""
+    return _in_store(options, emit, _build, _audit, _check, _collect, replan=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Context:
+    """What every step of a run needs."""
+
+    options: Options
+    store: Store
+    emit: Emit
+
+    @property
+    def source_root(self) -> Path:
+        return self.options.matrix.absolute().parent
+
+
+_Step = Callable[[_Context, RunResult], RunResult]
+
+
+def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False) -> RunResult:
+    """Take the output folder for this process, get the plan, and let each step add to the result.
+
+    With ``replan`` the plan is made from matrix.yaml and written; else it is the one that lies in the output folder.
+    """
+    started = time.monotonic()
+    context = _Context(options=options, store=Store(options.out), emit=emit)
+    made = load_plan(options.matrix, toolchain=options.toolchain) if replan else None
+    with context.store.exclusive():
+        if made:
+            context.store.write_plan(made)
+        current = made or context.store.read_plan()
+        result = RunResult(plan=current, units=select(current, options.only))
+        for step in steps:
+            result = step(context, result)
+    return replace(result, exit_code=_exit_code(result), seconds=time.monotonic() - started)
+
+
+def _build(context: _Context, result: RunResult) -> RunResult:
+    options, engine = context.options, _engine(context.options.engine)
+    wanted = {unit.toolchain for unit in result.units}
+    toolchains = {
+        spec.id: make_toolchain(spec, engine=engine, cache=cache_folder())
+        for spec in result.plan.toolchains
+        if spec.id in wanted
+    }
+    builds = build_units(
+        result.units,
+        plan=result.plan,
+        source_root=context.source_root,
+        store=context.store,
+        engine=engine,
+        toolchains=toolchains,
+        emit=context.emit,
+        jobs=options.jobs,
+        use_cache=options.use_cache,
+    )
+    return replace(result, builds=builds)
+
+
+def _audit(context: _Context, result: RunResult) -> RunResult:
+    audits = audit_units(
+        _built(context, result, Stage.AUDIT),
+        plan=result.plan,
+        source_root=context.source_root,
+        store=context.store,
+        emit=context.emit,
+        use_cache=context.options.use_cache,
+    )
+    return replace(result, audits=audits)
+
+
+def _check(context: _Context, result: RunResult) -> RunResult:
+    checks = check_units(
+        _built(context, result, Stage.CHECK),
+        plan=result.plan,
+        source_root=context.source_root,
+        store=context.store,
+        emit=context.emit,
+        use_cache=context.options.use_cache,
+    )
+    return replace(result, checks=checks)
+
+
+def _collect(context: _Context, result: RunResult) -> RunResult:
+    coverage = collect_kernels(result.plan, source_root=context.source_root, store=context.store, emit=context.emit)
+    return replace(result, coverage=coverage)
+
+
+def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[Unit, ...]:
+    """Return the units that have a payload to work on; of the others it is said that the stage skips them."""
+    ready = []
+    for unit in result.units:
+        record = context.store.read_record(unit.id, BuildRecord)
+        if isinstance(record, BuildRecord) and record.outcome is Outcome.PASSED:
+            ready.append(unit)
+            continue
+        why = record.reason if isinstance(record, Absent) else "its build failed"
+        context.emit(UnitFinished(unit=unit.id, stage=stage, state=State.SKIPPED, reason=why, seconds=0.0))
+    return tuple(ready)
+
+
+def _engine(name: str) -> Engine:
+    """Return the engine of this name.
+
+    Raises:
+        MissingRequirementError: rocmatrix has no such engine.
+    """
+    if name in {"auto", "host"}:
+        return HostEngine()
+    raise MissingRequirementError(
+        f"there is no engine {name} in this version of rocmatrix", where="--engine", fix="Use --engine host."
+    )
+
+
+def _exit_code(result: RunResult) -> ExitCode:
+    codes = [ExitCode(record.error_code) for record in result.builds.values()]
+    codes += [ExitCode.AUDIT for record in result.audits.values() if record.outcome is Outcome.FAILED]
+    codes += [ExitCode.CHECK for record in result.checks.values() if record.outcome is Outcome.FAILED]
+    return worst(codes)
+
+
+def _read_input(path: Path) -> bytes:
+    """Return the content of a regular file of reasonable size, without waiting on pipes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InputError("this is not a regular file", where=str(path), fix="Name the file itself.")
+            content = stream.read(INPUT_LIMIT + 1)
+    except OSError as err:
+        raise InputError(
+            f"the file cannot be read: {err.strerror}", where=str(path), fix="Check the path, or name another file."
+        ) from err
+    if len(content) > INPUT_LIMIT:
+        raise InputError(f"the file is larger than {INPUT_LIMIT} bytes", where=str(path), fix="Split it.")
+    return content
