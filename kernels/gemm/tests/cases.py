@@ -1,0 +1,185 @@
+"""Numerical cases of the GEMM, for the emulator, a GPU run and the bench. NumPy only; no torch.
+
+A name ends in the layouts of a and b: ``n`` for contiguous, ``t`` for the transpose of a contiguous array.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+
+from rocmatrix.cases import Array, Case, Factory, Layout
+
+SCALE_BLOCK = 128
+
+# bfloat16 keeps eight significant bits: rounding to nearest is off by at most 2**-9 of the value. Twice that leaves room for
+# the float32 sums, and a wrong row, column, block or scale is off by about the value itself.
+RTOL = 2.0**-8
+# Where large terms cancel, what counts is the float32 sums' own error: some 1e-5 for values and scales of the order of 1.
+ATOL = 1e-3
+
+LAYOUTS = {"n": Layout.CONTIGUOUS, "t": Layout.TRANSPOSED}
+
+SHAPES = {
+    "single": (1, 1, 128),
+    "one-row": (1, 200, 256),
+    "one-column": (130, 1, 256),
+    "ragged": (33, 65, 256),
+    "unaligned": (131, 259, 128),
+    "tile": (128, 128, 128),
+    "many-tiles": (192, 320, 384),
+    "deep": (16, 48, 2048),
+}
+
+
+def scale_blocks(extent: int) -> int:
+    """Return how many scale blocks cover an axis."""
+    return -(-extent // SCALE_BLOCK)
+
+
+def reference(a: Array, b: Array, a_scale: Array, b_scale: Array) -> Array:
+    """Return the product in float64, not rounded to bfloat16.
+
+    Shapes: a (M, K), b (K, N), a_scale (K / 128, M), b_scale (K / 128, ceil(N / 128)); the result is (M, N).
+    """
+    columns = b.shape[1]
+    result = np.zeros((a.shape[0], columns))
+    for block, (rows, blocks) in enumerate(zip(a_scale.astype(np.float64), b_scale.astype(np.float64), strict=True)):
+        k = slice(block * SCALE_BLOCK, (block + 1) * SCALE_BLOCK)
+        product = a[:, k].astype(np.float64) @ b[k].astype(np.float64)
+        result += rows[:, None] * np.repeat(blocks, SCALE_BLOCK)[None, :columns] * product
+    return result
+
+
+def rounded_reference(a: Array, b: Array, a_scale: Array, b_scale: Array) -> Array:
+    """Return the product as bfloat16 holds it, for cases whose every step is exact in float32."""
+    exact = reference(a, b, a_scale, b_scale)
+    return exact.astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float64)
+
+
+def normal_fp8(*shape: int) -> Factory:
+    """Make standard normal values rounded to e4m3fnuz."""
+    return lambda random: random.standard_normal(shape).astype(ml_dtypes.float8_e4m3fnuz)
+
+
+def any_fp8(*shape: int) -> Factory:
+    """Make every finite e4m3fnuz value equally often: all but the byte 0x80, which is NaN."""
+
+    def make(random: np.random.Generator) -> Array:
+        codes = random.integers(0, 255, shape, dtype=np.uint8)
+        return np.where(codes < 0x80, codes, codes + 1).astype(np.uint8).view(ml_dtypes.float8_e4m3fnuz)
+
+    return make
+
+
+def constant_fp8(value: float, *shape: int) -> Factory:
+    """Make one value everywhere."""
+    return lambda random: np.full(shape, value, dtype=ml_dtypes.float8_e4m3fnuz)
+
+
+def fp8_with_nan(where: tuple[int, int], *shape: int) -> Factory:
+    """Make standard normal values with one NaN."""
+
+    def make(random: np.random.Generator) -> Array:
+        values = normal_fp8(*shape)(random)
+        values[where] = np.nan
+        return values
+
+    return make
+
+
+def one_hot_fp8(*shape: int) -> Factory:
+    """Make rows that are 1 at one place, a different one for adjacent rows, and 0 elsewhere."""
+
+    def make(random: np.random.Generator) -> Array:
+        values = np.zeros(shape, dtype=ml_dtypes.float8_e4m3fnuz)
+        rows = np.arange(shape[0])
+        values[rows, rows * 7 % shape[1]] = 1
+        return values
+
+    return make
+
+
+def normal_scales(*shape: int) -> Factory:
+    """Make standard normal scales: about half of them are negative."""
+    return lambda random: random.standard_normal(shape).astype(np.float32)
+
+
+def constant_scales(value: float, *shape: int) -> Factory:
+    """Make one scale everywhere."""
+    return lambda random: np.full(shape, value, dtype=np.float32)
+
+
+def tie_scales(*shape: int) -> Factory:
+    """Make scales that are odd multiples of 2**-8 above 1: halfway between two bfloat16 numbers."""
+    return lambda random: (1 + (2 * random.integers(0, 64, shape) + 1) * 2.0**-8).astype(np.float32)
+
+
+def make_case(  # noqa: PLR0913 - what a case consists of
+    name: str,
+    shape: tuple[int, int, int],
+    layouts: str = "nn",
+    *,
+    a: Factory | None = None,
+    b: Factory | None = None,
+    a_scale: Factory | None = None,
+    b_scale: Factory | None = None,
+    exact: bool = False,
+) -> Case:
+    """Return a case of the shape (M, N, K); what is not given is standard normal."""
+    m, n, k = shape
+    return Case(
+        name=f"{name}-{m}x{n}x{k}-{layouts}",
+        op="gemm",
+        arguments={
+            "a": a or normal_fp8(m, k),
+            "b": b or normal_fp8(k, n),
+            "a_scale": a_scale or normal_scales(scale_blocks(k), m),
+            "b_scale": b_scale or normal_scales(scale_blocks(k), scale_blocks(n)),
+        },
+        layouts={"a": LAYOUTS[layouts[0]], "b": LAYOUTS[layouts[1]]},
+        reference=rounded_reference if exact else reference,
+        rtol=0.0 if exact else RTOL,
+        atol=0.0 if exact else ATOL,
+        cost=2.0 * m * n * k,
+    )
+
+
+def normal_cases() -> Iterator[Case]:
+    """Every shape in all four combinations of layouts."""
+    for name, shape in SHAPES.items():
+        for layouts in itertools.product(LAYOUTS, repeat=2):
+            yield make_case(name, shape, "".join(layouts))
+
+
+def special_cases() -> Iterator[Case]:
+    """Values that a plausible mistake gets wrong."""
+    m, n, k = shape = (40, 136, 256)
+    scales = {
+        "a_scale": constant_scales(1.0, scale_blocks(k), m),
+        "b_scale": constant_scales(1.0, scale_blocks(k), scale_blocks(n)),
+    }
+    yield make_case("zeros", shape, a=constant_fp8(0.0, m, k), b=constant_fp8(0.0, k, n), exact=True)
+    yield make_case("zero-scales", shape, a_scale=constant_scales(0.0, scale_blocks(k), m), exact=True)
+    yield make_case("largest", shape, a=constant_fp8(240.0, m, k), b=constant_fp8(-240.0, k, n), exact=True, **scales)
+    smallest = 2.0**-10
+    yield make_case("smallest", shape, a=constant_fp8(smallest, m, k), b=constant_fp8(smallest, k, n), exact=True, **scales)
+    yield make_case("negative-scales", shape, a_scale=constant_scales(-0.5, scale_blocks(k), m))
+    yield make_case("every-value", shape, "nt", a=one_hot_fp8(m, k), b=any_fp8(k, n), exact=True, **scales)
+    yield make_case("nan-in-a", shape, "tn", a=fp8_with_nan((17, 200), m, k))
+    yield make_case("nan-in-b", shape, "nt", b=fp8_with_nan((3, 130), k, n))
+    yield make_case(
+        "round-to-even",
+        shape,
+        a=one_hot_fp8(m, k),
+        b=constant_fp8(1.0, k, n),
+        a_scale=tie_scales(scale_blocks(k), m),
+        b_scale=scales["b_scale"],
+        exact=True,
+    )
+
+
+CASES: list[Case] = [*normal_cases(), *special_cases()]
