@@ -1,8 +1,8 @@
 """The store: the output folder. The only module that knows its layout.
 
-Every write is atomic: a file is written beside its place, flushed to disk and renamed; a folder is renamed aside and
-the new one renamed in. A process killed at any instant leaves the old state or the new one, and ``Store.recover`` sweeps
-up what lies between. A record is handed out only if it parses and if the artifact beside it is the one it speaks of.
+Every write is atomic (``rocmatrix.atomic``): a process killed at any instant leaves the old state or the new one, and
+``Store.recover`` sweeps up what lies between. A record is handed out only if it parses and if the artifact beside it is
+the one that it speaks of.
 
 ::
 
@@ -14,7 +14,7 @@ up what lies between. A record is handed out only if it parses and if the artifa
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
-from rocmatrix import digest, document
+from rocmatrix import atomic, digest, document
 from rocmatrix.digest import Digest
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import PLAN_SCHEMA, Plan, UnitId
@@ -35,9 +35,8 @@ Record = BuildRecord | AuditRecord | CheckRecord
 R = TypeVar("R", BuildRecord, AuditRecord, CheckRecord)
 
 _FILE_NAMES: dict[type, str] = {BuildRecord: "build.json", AuditRecord: "audit.json", CheckRecord: "check.json"}
-_PARTIAL = ".partial-"
-_ASIDE = ".aside-"
 _MARKER = "CACHEDIR.TAG"
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ class Store:
 
     def write_plan(self, plan: Plan) -> None:
         """Write ``plan.json``."""
-        write_atomically(self.plan_path, document.to_json(plan))
+        atomic.write_file(self.plan_path, document.to_json(plan))
 
     def read_plan(self) -> Plan:
         """Return the plan of this folder.
@@ -94,7 +93,7 @@ class Store:
 
     def unit_folder(self, unit: UnitId) -> Path:
         """Path of a unit's folder."""
-        return self.root / "units" / unit
+        return self.root / "units" / _one_name(unit)
 
     def payload(self, unit: UnitId) -> Path:
         """Path of what the unit's build made."""
@@ -110,16 +109,16 @@ class Store:
         The staged folder must be on the same file system, e.g. below ``work``.
         """
         made = digest.of_folder(staged)
-        replace_folder(self.payload(unit), staged)
+        atomic.replace_folder(self.payload(unit), staged)
         return made
 
     def discard_payload(self, unit: UnitId) -> None:
         """Remove the unit's payload, so that nothing can be collected from a build that failed."""
-        discard_folder(self.payload(unit))
+        atomic.discard_folder(self.payload(unit))
 
     def write_record(self, record: Record) -> None:
         """Write a stage's record beside the payload it speaks of."""
-        write_atomically(self._record_path(record.unit, type(record)), document.to_json(record))
+        atomic.write_file(self._record_path(record.unit, type(record)), document.to_json(record))
 
     def read_record(self, unit: UnitId, kind: type[R]) -> R | Absent:
         """Return a stage's record, or why there is none to rely on.
@@ -154,7 +153,7 @@ class Store:
 
     def kernel_folder(self, kernel: str) -> Path:
         """Path of the folder of a collected kernel."""
-        return self.root / "kernels" / kernel
+        return self.root / "kernels" / _one_name(kernel)
 
     def variants_folder(self, kernel: str) -> Path:
         """Path of ``build/`` of a collected kernel: what goes to the Hub as it is."""
@@ -162,11 +161,11 @@ class Store:
 
     def replace_variants(self, kernel: str, staged: Path) -> None:
         """Move a finished ``build/`` folder into place; variants that it lacks are gone afterwards."""
-        replace_folder(self.variants_folder(kernel), staged)
+        atomic.replace_folder(self.variants_folder(kernel), staged)
 
     def write_coverage(self, coverage: Coverage) -> None:
         """Write ``coverage.json`` of a kernel."""
-        write_atomically(self.kernel_folder(coverage.kernel) / "coverage.json", document.to_json(coverage))
+        atomic.write_file(self.kernel_folder(coverage.kernel) / "coverage.json", document.to_json(coverage))
 
     def read_coverage(self, kernel: str) -> Coverage | Absent:
         """Return the coverage of a collected kernel, or why there is none to rely on."""
@@ -189,7 +188,7 @@ class Store:
     def scratch(self, name: str) -> Iterator[Path]:
         """Give a new empty folder below ``work`` and remove it afterwards."""
         self.work.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"{name}{_PARTIAL}", dir=self.work))
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}{atomic.PARTIAL}", dir=self.work))
         try:
             yield folder
         finally:
@@ -226,19 +225,12 @@ class Store:
             lock.release()
 
     def recover(self) -> None:
-        """Put back what was renamed aside and not replaced, and remove what was never finished."""
+        """Put back what was renamed aside and not replaced, and remove what was never finished.
+
+        Only the store's own folders are looked at: a payload may hold files of any name.
+        """
         self._mark()
-        for aside in self.root.glob(f"**/*{_ASIDE}*"):
-            place = aside.with_name(aside.name.partition(_ASIDE)[0])
-            if place.exists():
-                shutil.rmtree(aside, ignore_errors=True)
-            else:
-                aside.rename(place)
-        for partial in self.root.glob(f"**/*{_PARTIAL}*"):
-            if partial.is_dir() and not partial.is_symlink():
-                shutil.rmtree(partial, ignore_errors=True)
-            else:
-                partial.unlink(missing_ok=True)
+        atomic.recover([self.root, self.work, *self.root.glob("units/*"), *self.root.glob("kernels/*")])
 
     def _mark(self) -> None:
         """Tell backup tools that this folder can be made again (the Cache Directory Tagging convention)."""
@@ -247,62 +239,8 @@ class Store:
             marker.write_text("Signature: 8a477f597d28d172789f06886806bc55\n# Made by rocmatrix; can be made again.\n")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees its old content or its new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}{_PARTIAL}", dir=path.parent)
-    partial = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.chmod(0o644)
-        partial.rename(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def replace_folder(place: Path, staged: Path) -> None:
-    """Move a finished folder into a place, the old one renamed aside first and removed afterwards."""
-    for path in staged.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            _sync_file(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    aside = _rename_aside(place)
-    staged.rename(place)
-    _sync_folder(place.parent)
-    if aside:
-        shutil.rmtree(aside)
-
-
-def discard_folder(place: Path) -> None:
-    """Remove a folder; a process killed midway leaves it whole or gone after ``Store.recover``."""
-    if place.is_dir():
-        doomed = place.with_name(f"{place.name}{_PARTIAL}doomed")
-        shutil.rmtree(doomed, ignore_errors=True)
-        place.rename(doomed)
-        shutil.rmtree(doomed)
-
-
-def _rename_aside(place: Path) -> Path | None:
-    if not place.exists():
-        return None
-    aside = place.with_name(f"{place.name}{_ASIDE}{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    place.rename(aside)
-    return aside
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync_folder(path: Path) -> None:
-    _sync_file(path)
+def _one_name(name: str) -> str:
+    """Return a name that comes from a file and becomes one component of a path, or refuse it."""
+    if not _SAFE_NAME.fullmatch(name):
+        raise InputError(f"{name!r} cannot name a folder", fix="Make the plan again with `rocmatrix plan`.")
+    return name
