@@ -22,7 +22,7 @@ ASIDE = ".aside-"
 def recover(folders: Iterable[Path]) -> None:
     """Put back what was renamed aside and not replaced, and remove what was never finished.
 
-    Only direct children of the given folders are looked at: folders further down belong to others and may hold any name.
+    Only direct children of the folders are looked at: what lies further down belongs to others, whatever its name.
     """
     for path in [child for folder in folders if folder.is_dir() for child in folder.iterdir()]:
         place = path.with_name(path.name.partition(ASIDE)[0])
