@@ -38,6 +38,15 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunStarted:
+    """The plan is made: these units will go through these stages, in this order."""
+
+    units: tuple[UnitId, ...]
+    stages: tuple[Stage, ...]
+    type: Literal["run-started"] = "run-started"
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnitStarted:
     """A stage takes up a unit; ``reason`` says why the work is done at all."""
 
@@ -108,7 +117,7 @@ class Notice:
     type: Literal["notice"] = "notice"
 
 
-Event = UnitStarted | UnitProgress | UnitFinished | Transfer | Notice
+Event = RunStarted | UnitStarted | UnitProgress | UnitFinished | Transfer | Notice
 """Any event."""
 
 Emit = Callable[[Event], None]

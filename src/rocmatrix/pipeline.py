@@ -22,7 +22,7 @@ from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
-from rocmatrix.events import Emit, Stage, State, UnitFinished
+from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
@@ -164,6 +164,7 @@ def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False)
             context.store.write_plan(made)
         current = made or context.store.read_plan()
         result = RunResult(plan=current, units=select(current, options.only))
+        emit(RunStarted(units=tuple(unit.id for unit in result.units), stages=tuple(_STAGES[step] for step in steps)))
         for step in steps:
             result = step(context, result)
     return replace(result, exit_code=_exit_code(result), seconds=time.monotonic() - started)
@@ -218,6 +219,14 @@ def _check(context: _Context, result: RunResult) -> RunResult:
 def _collect(context: _Context, result: RunResult) -> RunResult:
     coverage = collect_kernels(result.plan, source_root=context.source_root, store=context.store, emit=context.emit)
     return replace(result, coverage=coverage)
+
+
+_STAGES: dict[_Step, Stage] = {
+    _build: Stage.BUILD,
+    _audit: Stage.AUDIT,
+    _check: Stage.CHECK,
+    _collect: Stage.COLLECT,
+}
 
 
 def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[Unit, ...]:
