@@ -1,0 +1,109 @@
+"""metadata.json of one variant, from what the plan, the manifest and the records say."""
+
+from __future__ import annotations
+
+import rocmatrix
+from rocmatrix.collect.coverage import torch_range
+from rocmatrix.collect.evidence import Ready
+from rocmatrix.metadata import (
+    METADATA_SCHEMA,
+    BackendInfo,
+    Builder,
+    CheckInfo,
+    FileDigests,
+    GitState,
+    HeadersInfo,
+    Metadata,
+    Provenance,
+    RocmatrixBlock,
+    ToolchainInfo,
+    TorchRange,
+)
+from rocmatrix.plan.manifest import Manifest
+from rocmatrix.plan.model import Plan, Unit
+from rocmatrix.records import BuildRecord
+
+_NOARCH_DIGITS = 8
+
+
+def describe_variant(
+    plan: Plan, unit: Unit, *, manifest: Manifest, ready: Ready, digests: FileDigests, source: GitState | None
+) -> Metadata:
+    """Return the metadata of a variant. The same inputs give the same document: nothing in it depends on the clock.
+
+    Args:
+        plan: the plan that the unit belongs to.
+        unit: the unit.
+        manifest: build.toml of its kernel.
+        ready: what the records say of it.
+        digests: of the files of the variant.
+        source: the commit of the sources; ``None`` if there is none.
+    """
+    return Metadata(
+        name=manifest.name,
+        id=extension_id(manifest, ready),
+        version=manifest.version,
+        license=manifest.license,
+        upstream=manifest.upstream,
+        source=manifest.source,
+        python_depends=manifest.python_depends,
+        backend=BackendInfo(type="rocm", archs=ready.archs or None),
+        kernel_depends=(),
+        digest=digests,
+        provenance=_provenance(ready.build, source),
+        rocmatrix=_own_block(plan, unit, ready),
+    )
+
+
+def extension_id(manifest: Manifest, ready: Ready) -> str:
+    """Return the name that the client imports the variant under: that of its extension, unique among builds.
+
+    Without an extension it is made from the artifact, so that two different builds never share it.
+    """
+    uid = ready.build.uid or ready.artifact.partition(":")[2][:_NOARCH_DIGITS]
+    return f"_{manifest.module}_rocm_{uid}"
+
+
+def _provenance(build: BuildRecord, source: GitState | None) -> Provenance | None:
+    if source is None:
+        return None
+    return Provenance(kernel_builder=Builder(version=f"rocmatrix/{build.rocmatrix}"), kernel=source)
+
+
+def _own_block(plan: Plan, unit: Unit, ready: Ready) -> RocmatrixBlock:
+    served = torch_range(plan, unit.id)
+    build = ready.build
+    return RocmatrixBlock(
+        schema=METADATA_SCHEMA,
+        version=rocmatrix.__version__,
+        unit=unit.id,
+        torch=TorchRange(min=served[0], max=served[1]) if served else None,
+        toolchain=_toolchain(build),
+        headers=_headers(build),
+        isolation=build.isolation,
+        checked=CheckInfo(tested=ready.tested, reason=ready.reason),
+        inputs_digest=build.inputs_digest,
+        artifact_digest=ready.artifact,
+    )
+
+
+def _toolchain(build: BuildRecord) -> ToolchainInfo | None:
+    if build.toolchain is None:
+        return None
+    return ToolchainInfo(
+        recipe=build.toolchain.recipe,
+        description=build.toolchain.description,
+        compilers=build.toolchain.compilers,
+        recipe_digest=build.toolchain.recipe_digest,
+    )
+
+
+def _headers(build: BuildRecord) -> HeadersInfo | None:
+    if build.headers is None:
+        return None
+    return HeadersInfo(
+        torch=build.headers.torch,
+        wheel=build.headers.wheel,
+        wheel_digest=build.headers.wheel_digest,
+        headers_digest=build.headers.headers_digest,
+    )
