@@ -6,6 +6,7 @@ on the host it gets a scrubbed environment, a temporary home and copied sources.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,8 @@ class Command:
         environment: variables on top of the engine's scrubbed ones.
         timeout: seconds after which the whole process group is killed.
         writable: folders that the command may write to, ``cwd`` included if it is to be.
+        on_line: takes each line of the output, without its end, as soon as it is complete; called from the thread that
+            runs the command.
     """
 
     argv: tuple[str, ...]
@@ -30,6 +33,7 @@ class Command:
     timeout: float
     environment: dict[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
+    on_line: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,3 +68,6 @@ class Engine(Protocol):
         Raises:
             MissingRequirementError: the program or the engine is not there.
         """
+
+    def interrupt(self) -> None:
+        """Kill every command that runs, and each that is started later; called from another thread than ``run``."""
