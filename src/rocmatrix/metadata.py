@@ -1,8 +1,8 @@
 """metadata.json: what the ``kernels`` client reads of a variant, with a block of our own.
 
 The keys are those of the client's parser (``kernels`` 0.17.2, ``kernels._rust.Metadata``); it ignores top-level keys
-that it does not know, which is where ``rocmatrix`` lives. Keys are written in kebab-case, optional ones are left out. The
-classes are msgspec structs and not dataclasses because only those can be renamed.
+that it does not know, which is where ``rocmatrix`` lives. Keys are written in kebab-case, optional ones are left out.
+The classes are msgspec structs and not dataclasses because only those can be renamed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""What an executor is: it runs the numerical cases of one built unit and says what they came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rocmatrix.cases import CaseDescription
+from rocmatrix.plan.model import Unit
+from rocmatrix.records import CaseResult, Tested
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """What running the cases came to.
+
+    Attributes:
+        tested: what executed the kernel; never ``untested``.
+        device: which device, or which mode of the emulator.
+        results: one for each case, in their order.
+    """
+
+    tested: Tested
+    device: str
+    results: tuple[CaseResult, ...]
+
+
+class Executor(Protocol):
+    """Runs numerical cases, on a GPU or on an emulator."""
+
+    @property
+    def identity(self) -> str:
+        """What decides the results besides payload and cases: name, version, device; results are reused by it."""
+
+    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+        """Run every case of ``tests/cases.py`` on a payload; a wrong result is a result, not an exception.
+
+        Raises:
+            CheckError: the cases could not be run.
+            MissingRequirementError: the device is gone.
+        """
