@@ -1,0 +1,29 @@
+"""``rocmatrix audit``: audit what the built binaries really are."""
+
+from __future__ import annotations
+
+import argparse
+
+from rocmatrix.cli.following import follow
+from rocmatrix.cli.options import Verb, add_reuse
+from rocmatrix.errors import ExitCode
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    add_reuse(parser)
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Do the verb and return its exit code."""
+    from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+
+    return follow(arguments, pipeline.audit)
+
+
+VERB = Verb(
+    name="audit",
+    summary="audit what the built binaries really are: archs, ABI, needed libraries",
+    declare=declare,
+    execute=execute,
+)

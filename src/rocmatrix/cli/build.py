@@ -1,0 +1,30 @@
+"""``rocmatrix build``: plan, then build each unit."""
+
+from __future__ import annotations
+
+import argparse
+
+from rocmatrix.cli.following import follow
+from rocmatrix.cli.options import Verb, add_building, add_reuse
+from rocmatrix.errors import ExitCode
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    add_building(parser)
+    add_reuse(parser)
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Do the verb and return its exit code."""
+    from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+
+    return follow(arguments, pipeline.build)
+
+
+VERB = Verb(
+    name="build",
+    summary="plan, then build each unit",
+    declare=declare,
+    execute=execute,
+)

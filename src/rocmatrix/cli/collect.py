@@ -1,0 +1,29 @@
+"""``rocmatrix collect``: collect audited units into the set to publish, with metadata.json and coverage.json."""
+
+from __future__ import annotations
+
+import argparse
+
+from rocmatrix.cli.following import follow
+from rocmatrix.cli.options import Verb, add_reuse
+from rocmatrix.errors import ExitCode
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    add_reuse(parser)
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Do the verb and return its exit code."""
+    from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+
+    return follow(arguments, pipeline.collect)
+
+
+VERB = Verb(
+    name="collect",
+    summary="collect audited units into the set to publish, with metadata.json and coverage.json",
+    declare=declare,
+    execute=execute,
+)

@@ -1,0 +1,129 @@
+"""The options of the command line, each declared once, and what a verb is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from rocmatrix.errors import ExitCode, InputError
+
+if TYPE_CHECKING:
+    from rocmatrix import pipeline
+
+DEFAULT_MATRIX = Path("matrix.yaml")
+DEFAULT_OUT = Path("dist")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """One thing that ``rocmatrix`` can be told to do.
+
+    Attributes:
+        name: as typed.
+        summary: one line for ``rocmatrix --help``.
+        declare: adds the verb's own options to its parser.
+        execute: does it; raises ``RocmatrixError`` for what a person can fix.
+    """
+
+    name: str
+    summary: str
+    declare: Callable[[argparse.ArgumentParser], None]
+    execute: Callable[[argparse.Namespace], ExitCode]
+
+
+class UsageError(InputError):
+    """The command line itself is wrong."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An ``ArgumentParser`` whose errors are ours, so that ``--json`` holds for them too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(message, fix=f"Run `{self.prog} --help` for what is accepted.")
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every verb has."""
+    parser.add_argument(
+        "--matrix", type=Path, default=DEFAULT_MATRIX, metavar="FILE", help="the build matrix (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="the output folder (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only units whose id matches this shell pattern; may be given several times",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print exactly one JSON document on stdout, all else on stderr"
+    )
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("-v", "--verbose", action="store_true", help="say every step; print the traceback of a bug")
+    loudness.add_argument("-q", "--quiet", action="store_true", help="say only what failed, and the result")
+
+
+def add_toolchain(parser: argparse.ArgumentParser) -> None:
+    """Add ``--toolchain``."""
+    parser.add_argument(
+        "--toolchain",
+        metavar="RECIPE",
+        help="build every ROCm with this toolchain, whatever the matrix says: llvm, hipcc, a recipe of ours or ./path",
+    )
+
+
+def add_building(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that build."""
+    add_toolchain(parser)
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "host", "docker"),
+        default="auto",
+        help="where toolchains run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="units built at the same time (default: the cores this process may use, %(default)s)",
+    )
+
+
+def add_reuse(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that may reuse earlier results."""
+    parser.add_argument("--no-cache", action="store_true", help="do everything anew, reuse no earlier result")
+    parser.add_argument("--explain", action="store_true", help="say why each unit was done or reused")
+
+
+def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
+    """Return what was asked for as the pipeline takes it; options that a verb does not have keep their defaults."""
+    from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+
+    return pipeline.Options(
+        matrix=arguments.matrix,
+        out=arguments.out,
+        only=tuple(arguments.only),
+        toolchain=getattr(arguments, "toolchain", None),
+        engine=getattr(arguments, "engine", "auto"),
+        jobs=getattr(arguments, "jobs", 1),
+        use_cache=not getattr(arguments, "no_cache", False),
+    )
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isascii() and text.isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value

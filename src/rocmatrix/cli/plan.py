@@ -1,0 +1,62 @@
+"""``rocmatrix plan``: which builds keep every promise, and which promises cannot be kept."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from rocmatrix.cli.following import verbosity
+from rocmatrix.cli.options import Verb, _positive, add_toolchain, pipeline_options
+from rocmatrix.errors import ExitCode
+
+DEFAULT_MAX_JOBS = 64
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    add_toolchain(parser)
+    parser.add_argument(
+        "--format",
+        choices=("table", "json", "github"),
+        default="table",
+        help="table for people; json: plan.json; github: rows for a workflow's matrix (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-jobs",
+        type=_positive,
+        default=DEFAULT_MAX_JOBS,
+        metavar="N",
+        help="with --format github, pack the units into at most N jobs (default: %(default)s)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Plan, write ``plan.json`` and print the plan."""
+    from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
+    from rocmatrix.report.reporter import make_reporter  # noqa: PLC0415
+
+    options = pipeline_options(arguments)
+    progress = make_console(sys.stderr)
+    with make_reporter(progress, verbosity(arguments)) as reporter:
+        result = pipeline.plan(options, reporter.emit)
+    if arguments.format == "github":
+        from rocmatrix.plan.github import rows  # noqa: PLC0415
+
+        write_document(rows(replace(result.plan, units=result.units), arguments.max_jobs), sys.stdout)
+    elif arguments.json or arguments.format == "json":
+        write_document(result.plan, sys.stdout)
+    else:
+        show_plan(result.plan, make_console(sys.stdout))
+    return result.exit_code
+
+
+VERB = Verb(
+    name="plan",
+    summary="show which builds keep every promise of the matrix, and why some promises cannot be kept",
+    declare=declare,
+    execute=execute,
+)

@@ -1,0 +1,147 @@
+"""The grid of promises: torch x ROCm, each cell with the letter of the unit that serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from rocmatrix.plan.model import Cell, CellState, Evidence, Plan, Unit, UnitId
+from rocmatrix.report.text import count, one_line
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+REFUSED = "·"
+EXCLUDED = "x"
+UNVERIFIED = "?"
+BROKEN = "!"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unserved:
+    """Cells of one kernel that are not served for the same reason.
+
+    Attributes:
+        state: ``refused`` or ``excluded``.
+        code: the reason's code.
+        reason: its sentence; that of the first cell where each has its own.
+        cells: which they are.
+        alike: whether the sentence is that of every cell.
+    """
+
+    state: CellState
+    code: str
+    reason: str
+    cells: tuple[Cell, ...]
+    alike: bool
+
+
+def letters(units: Iterable[Unit]) -> dict[UnitId, str]:
+    """Return a short name for each unit: ``A`` to ``Z``, then ``AA``, ``AB`` and so on."""
+    return {unit.id: _letter(index) for index, unit in enumerate(units)}
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Return what versions sort by: 7.14 comes after 7.2."""
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) -> Table:
+    """Return the grid of one kernel.
+
+    Args:
+        plan: the plan.
+        kernel: name of the kernel.
+        broken: units that failed; their cells are marked, since nobody can load them.
+    """
+    cells = {(cell.torch, cell.rocm): cell for cell in plan.cells if cell.kernel == kernel}
+    names = letters(unit for unit in plan.units if unit.kernel == kernel)
+    rocms = sorted({rocm for _, rocm in cells}, key=version_key)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("torch \\ ROCm", no_wrap=True, style="bold")
+    for rocm in rocms:
+        table.add_column(rocm, justify="center", no_wrap=True)
+    for torch in sorted({torch for torch, _ in cells}, key=version_key):
+        marked = [_mark(cells.get((torch, rocm)), names, broken) for rocm in rocms]
+        table.add_row(Text(torch), *marked)
+    return table
+
+
+def unserved(plan: Plan, kernel: str) -> tuple[Unserved, ...]:
+    """Return the cells that are not served, grouped by reason: refused by code, excluded by the author's own words."""
+    groups: dict[tuple[CellState, str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        if cell.kernel == kernel and cell.state is not CellState.SERVED:
+            code = cell.reason_code.value if cell.reason_code else cell.state.value
+            own_words = cell.reason if cell.state is CellState.EXCLUDED else ""
+            groups.setdefault((cell.state, code, own_words), []).append(cell)
+    return tuple(
+        Unserved(
+            state=state,
+            code=code,
+            reason=cells[0].reason,
+            cells=tuple(cells),
+            alike=len({cell.reason for cell in cells}) == 1,
+        )
+        for (state, code, _), cells in groups.items()
+    )
+
+
+def pairs(cells: Iterable[Cell]) -> str:
+    """Return cells as people say them: ``torch 2.10 on ROCm 7.2, 7.14; torch 2.11 on ROCm 7.0``."""
+    by_torch: dict[str, list[str]] = {}
+    for cell in cells:
+        by_torch.setdefault(cell.torch, []).append(cell.rocm)
+    return "; ".join(
+        f"torch {torch} on ROCm {', '.join(sorted(rocms, key=version_key))}"
+        for torch, rocms in sorted(by_torch.items(), key=lambda item: version_key(item[0]))
+    )
+
+
+def legend(plan: Plan, kernel: str) -> list[Text]:
+    """Return what the marks of a grid mean, with the reasons of the cells that are not served."""
+    lines = []
+    for group in unserved(plan, kernel):
+        mark = REFUSED if group.state is CellState.REFUSED else EXCLUDED
+        example = "" if group.alike else f"e.g. {group.cells[0].id}: "
+        lines.append(
+            Text.assemble(
+                (f"  {mark}  ", "bold"),
+                (f"{group.state.value}, {group.code}", "yellow"),
+                f" ({count(len(group.cells), 'cell')}): {example}{one_line(group.reason)}",
+            )
+        )
+        lines.append(Text(f"     {one_line(pairs(group.cells))}", style="dim"))
+    unverified = [cell for cell in _served(plan, kernel) if cell.evidence is Evidence.UNVERIFIED]
+    if unverified:
+        said = f"  {UNVERIFIED}  unverified ({count(len(unverified), 'cell')}): nobody has seen this pair published"
+        lines.append(Text(said, style="yellow"))
+    return lines
+
+
+def _served(plan: Plan, kernel: str) -> list[Cell]:
+    return [cell for cell in plan.cells if cell.kernel == kernel and cell.state is CellState.SERVED]
+
+
+def _mark(cell: Cell | None, names: dict[UnitId, str], broken: AbstractSet[UnitId]) -> Text:
+    if cell is None:
+        return Text("")
+    if cell.state is CellState.EXCLUDED:
+        return Text(EXCLUDED, style="dim")
+    if cell.state is CellState.REFUSED or cell.unit is None:
+        return Text(REFUSED, style="dim")
+    doubt = UNVERIFIED if cell.evidence is Evidence.UNVERIFIED else ""
+    if cell.unit in broken:
+        return Text(names[cell.unit] + BROKEN + doubt, style="bold red")
+    return Text(names[cell.unit] + doubt, style="yellow" if doubt else "green")
+
+
+def _letter(index: int) -> str:
+    name = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, len(_ALPHABET))
+        name = _ALPHABET[rest] + name
+    return name

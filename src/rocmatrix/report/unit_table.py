@@ -1,0 +1,89 @@
+"""The table of units and their stages: live while a run is on, and once more in its summary."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from rocmatrix.events import Stage, State
+from rocmatrix.report.board import Board, Row, StageView
+from rocmatrix.report.text import duration, one_line
+
+_STYLES = {
+    State.DONE: "green",
+    State.REUSED: "cyan",
+    State.FAILED: "bold red",
+    State.UNTESTED: "yellow",
+    State.SKIPPED: "dim",
+}
+_WITH_REASON = 110
+"""Columns from which there is room for a reason beside the longest variant names."""
+
+
+def unit_table(board: Board, *, now: float, width: int, rows: int | None = None) -> Table:
+    """Return the table of a board's units.
+
+    Args:
+        board: what is known.
+        now: seconds on the board's clock.
+        width: columns of the terminal; from 110 on there is a column for the reason.
+        rows: units to show at most; those that failed or are at work come first. ``None`` shows all.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    table.add_column("unit", no_wrap=True, overflow="ellipsis")
+    for stage in board.stages:
+        table.add_column(stage.value, no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    if width >= _WITH_REASON:
+        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+    shown = _most_interesting(board, rows)
+    for row in shown:
+        table.add_row(*_cells(row, board, now, reason=width >= _WITH_REASON))
+    if hidden := len(board.rows) - len(shown):
+        table.add_row(Text(f"and {hidden} more", style="dim"))
+    return table
+
+
+def _cells(row: Row, board: Board, now: float, *, reason: bool) -> list[Text]:
+    stages = [_stage(row.stages.get(stage)) for stage in board.stages]
+    time = Text(duration(row.seconds(now)) if row.stages else "", style="dim")
+    cells = [Text(one_line(row.unit)), *stages, time]
+    return [*cells, Text(_reason(row))] if reason else cells
+
+
+def _stage(view: StageView | None) -> Text:
+    if view is None:
+        return Text("-", style="dim")
+    if view.state is None:
+        return Text(f"{view.done}/{view.total}" if view.total else "working", style="bold")
+    return Text(view.state.value, style=_STYLES[view.state])
+
+
+def _reason(row: Row) -> str:
+    view = row.failure or row.active or row.latest
+    if view is None:
+        return ""
+    return one_line(view.step if view.state is None and view.step else view.reason)
+
+
+def _most_interesting(board: Board, rows: int | None) -> list[Row]:
+    """Return the rows to show, in the plan's order, and leave one line for saying how many are not."""
+    everything = list(board.rows.values())
+    if rows is None or len(everything) <= rows:
+        return everything
+    kept = sorted(everything, key=lambda row: _rank(row, board))[: max(0, rows - 1)]
+    chosen = {row.unit for row in kept}
+    return [row for row in everything if row.unit in chosen]
+
+
+def _rank(row: Row, board: Board) -> int:
+    if row.active:
+        return 0
+    if row.failure:
+        return 1
+    return 3 if board.settled(row) else 2
+
+
+def stage_reasons(board: Board) -> list[tuple[str, Stage, StageView]]:
+    """Return every stage of every unit that has a reason, for ``--explain``."""
+    return [(row.unit, stage, view) for row in board.rows.values() for stage, view in row.stages.items() if view.reason]
