@@ -1,0 +1,175 @@
+"""The stage check: cases are read and validated apart from the run, and what nobody ran is untested."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocmatrix.cases import CaseDescription
+from rocmatrix.check.interface import Execution, Executor
+from rocmatrix.check.stage import NO_CASES, check_units
+from rocmatrix.errors import ExitCode
+from rocmatrix.events import Event, State, UnitFinished, discard
+from rocmatrix.plan.model import Plan, Unit
+from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
+from rocmatrix.store import Store
+from tests.unit.conftest import UNIT
+
+GOOD = """
+import numpy as np
+from rocmatrix.cases import Case
+
+CASES = [
+    Case(
+        name="two-ones",
+        op="add",
+        arguments={"a": lambda random: random.standard_normal((2, 3)).astype(np.float32)},
+        reference=lambda a: a.astype(np.float64) + 1,
+        rtol=1e-6,
+        atol=0.0,
+        cost=6.0,
+    )
+]
+"""
+
+
+class Project:
+    """A kernel project with cases, a store with a payload, and the stage run on them."""
+
+    def __init__(self, root: Path, plan: Plan) -> None:
+        self.root, self.plan = root, plan
+        self.store = Store(root / "dist")
+        self.tests = root / "kernels" / "gemm" / "tests"
+        self.tests.mkdir(parents=True)
+        self.change_payload("first")
+        self.events: list[Event] = []
+
+    def change_payload(self, content: str) -> None:
+        self.store.work.mkdir(parents=True, exist_ok=True)
+        staged = self.store.work / "staged"
+        staged.mkdir()
+        (staged / "__init__.py").write_text(content)
+        self.store.replace_payload(UNIT, staged)
+
+    def write_cases(self, text: str) -> None:
+        (self.tests / "cases.py").write_text(text)
+
+    def check(self, executor: Executor | None = None, *, use_cache: bool = True) -> CheckRecord:
+        self.events.clear()
+        records = check_units(
+            self.plan.units,
+            plan=self.plan,
+            source_root=self.root,
+            store=self.store,
+            emit=self.events.append,
+            use_cache=use_cache,
+            executor=executor,
+        )
+        return records[UNIT]
+
+    @property
+    def finished(self) -> UnitFinished:
+        return next(event for event in self.events if isinstance(event, UnitFinished))
+
+
+@pytest.fixture
+def project(tmp_path: Path, plan: Plan) -> Project:
+    return Project(tmp_path, plan)
+
+
+class CountingExecutor:
+    """Says of every case that it passed, or that it did not, and counts how often it was asked."""
+
+    def __init__(self, *, passes: bool = True, identity: str = "test executor 1") -> None:
+        self.passes, self.identity, self.runs = passes, identity, 0
+
+    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+        assert (payload / "__init__.py").is_file()
+        assert (tests / "cases.py").is_file()
+        assert unit.id == UNIT
+        self.runs += 1
+        results = tuple(
+            CaseResult(case=case.name, passed=self.passes, max_abs_error=0.5, max_rel_error=0.5, seconds=0.0)
+            for case in cases
+        )
+        return Execution(tested=Tested.EMULATED, device="a test", results=results)
+
+
+def test_without_an_executor_a_unit_is_untested_and_its_cases_were_read(project: Project) -> None:
+    project.write_cases(GOOD)
+    record = project.check()
+    assert (record.outcome, record.tested, record.cases) == (Outcome.PASSED, Tested.UNTESTED, ())
+    assert "1 numerical cases were read, not run" in record.reason
+    assert project.finished.state is State.UNTESTED
+    assert project.store.read_record(UNIT, CheckRecord) == record
+
+
+def test_a_kernel_without_cases_is_untested_for_that_reason(project: Project) -> None:
+    record = project.check()
+    assert (record.outcome, record.tested, record.reason) == (Outcome.PASSED, Tested.UNTESTED, NO_CASES)
+
+
+def test_a_unit_without_a_payload_is_skipped(project: Project) -> None:
+    project.store.discard_payload(UNIT)
+    records = check_units(
+        project.plan.units, plan=project.plan, source_root=project.root, store=project.store, emit=discard
+    )
+    assert records == {}
+
+
+def test_broken_cases_fail_the_unit_with_file_and_line(project: Project) -> None:
+    project.write_cases("import numpy\n\nCASES = [1 / 0]\n")
+    record = project.check()
+    assert record.outcome is Outcome.FAILED
+    assert record.reason == "kernels/gemm/tests/cases.py:3: ZeroDivisionError: division by zero"
+    assert project.finished.exit_code == ExitCode.CHECK
+    assert project.finished.state is State.FAILED
+
+
+def test_a_failure_is_tried_anew_and_mended_cases_pass(project: Project) -> None:
+    project.write_cases("CASES = None")
+    assert project.check().outcome is Outcome.FAILED
+    project.write_cases(GOOD)
+    assert project.check().outcome is Outcome.PASSED
+
+
+def test_an_executor_decides_and_its_result_is_kept(project: Project) -> None:
+    project.write_cases(GOOD)
+    executor = CountingExecutor()
+    record = project.check(executor)
+    assert (record.outcome, record.tested, record.reason) == (Outcome.PASSED, Tested.EMULATED, "a test")
+    assert [case.case for case in record.cases] == ["two-ones"]
+    assert project.finished.state is State.DONE
+    assert project.check(executor) == record
+    assert (executor.runs, project.finished.state) == (1, State.REUSED)
+
+
+@pytest.mark.parametrize("change", ["payload", "cases", "helper", "executor", "no cache"])
+def test_a_result_is_not_used_again_when_what_it_speaks_of_changed(project: Project, change: str) -> None:
+    project.write_cases(GOOD)
+    project.check(CountingExecutor())
+    second = CountingExecutor(identity="test executor 2" if change == "executor" else "test executor 1")
+    if change == "payload":
+        project.change_payload("second")
+    elif change == "cases":
+        project.write_cases(GOOD.replace("cost=6.0", "cost=7.0"))
+    elif change == "helper":
+        (project.tests / "helper.py").write_text("")
+    project.check(second, use_cache=change != "no cache")
+    assert second.runs == 1
+
+
+def test_a_wrong_number_fails_the_unit_and_names_the_case(project: Project) -> None:
+    project.write_cases(GOOD)
+    record = project.check(CountingExecutor(passes=False))
+    assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.EMULATED)
+    assert record.reason == "1 of 1 cases are wrong on a test, first two-ones"
+    assert project.finished.exit_code == ExitCode.CHECK
+
+
+def test_the_cases_of_a_kernel_are_read_once_for_all_its_units(project: Project) -> None:
+    counter = project.root / "counter"
+    project.write_cases(f"open({str(counter)!r}, 'a').write('x')\n" + GOOD)
+    (unit,) = project.plan.units
+    check_units((unit, replace(unit)), plan=project.plan, source_root=project.root, store=project.store, emit=discard)
+    assert counter.read_text() == "x"
