@@ -82,13 +82,11 @@ def _check_fields(case: Case) -> None:
             )
 
 
-def _check_argument(case: Case, name: str, value: object) -> None:
-    code = _code(case.arguments[name])
-    if not isinstance(value, np.ndarray):
-        raise UnsoundCaseError(f"case {case.name}: {name} is a {type(value).__name__}, not a NumPy array", code)
+def _check_argument(case: Case, name: str, value: Array) -> None:
     if value.dtype.kind in _NOT_NUMBERS or value.dtype.names:
         raise UnsoundCaseError(
-            f"case {case.name}: {name} has the dtype {value.dtype}, which is not one of numbers", code
+            f"case {case.name}: {name} has the dtype {value.dtype}, which is not one of numbers",
+            _code(case.arguments[name]),
         )
 
 
