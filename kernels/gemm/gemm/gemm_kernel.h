@@ -53,7 +53,7 @@ __device__ inline Chunk load_chunk(const uint8_t* address) {
   return chunk;
 }
 
-// Up to four bytes, of which only the first `valid` exist; the others read as zero.
+// Four bytes, of which only the first `valid` exist, perhaps none; the others read as zero.
 __device__ inline uint32_t load_word(const uint8_t* address, int valid) {
   uint32_t word = 0;
   if (valid >= 4) {
@@ -164,7 +164,7 @@ __device__ inline void multiply_step(const Tile& a_tile, const Tile& b_tile, int
   }
 }
 
-// Four adjacent columns of one row of C, of which only the first `valid` exist.
+// Four adjacent columns of one row of C, of which only the first `valid` exist: perhaps none.
 __device__ inline void store_columns(uint16_t* address, const Floats& values, int valid) {
   uint16_t rounded[4];
   for (int i = 0; i < 4; ++i) rounded[i] = to_bf16(values[i]);
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(kThreads)
     if (row >= m) continue;
     for (int j = 0; j < kSubtiles; ++j) {
       const int column = first_n + wave_n + j * kSubtile + lane / kSubtile * 4;
-      if (column < n) store_columns(out + static_cast<int64_t>(row) * n + column, total[j][i], n - column);
+      store_columns(out + static_cast<int64_t>(row) * n + column, total[j][i], n - column);
     }
   }
 }

@@ -15,10 +15,10 @@ from rocmatrix.cases import Array, Case, Factory, Layout
 
 SCALE_BLOCK = 128
 
-# bfloat16 keeps eight significant bits: rounding to nearest is off by at most 2**-9 of the value. Twice that leaves room for
-# the float32 sums, and a wrong row, column, block or scale is off by about the value itself.
-RTOL = 2.0**-8
-# Where large terms cancel, what counts is the float32 sums' own error: some 1e-5 for values and scales of the order of 1.
+# bfloat16 keeps eight significant bits: rounding to nearest is off by at most 2**-8 of the value, 0.4 %. The rest is
+# room for the float32 sums; a wrong row, column, block or scale is off by about the value itself.
+RTOL = 5e-3
+# Where large terms cancel, what counts is the float32 sums' own error: 1e-5 or so for values and scales around 1.
 ATOL = 1e-3
 
 LAYOUTS = {"n": Layout.CONTIGUOUS, "t": Layout.TRANSPOSED}
@@ -77,7 +77,7 @@ def any_fp8(*shape: int) -> Factory:
 
 def constant_fp8(value: float, *shape: int) -> Factory:
     """Make one value everywhere."""
-    return lambda random: np.full(shape, value, dtype=ml_dtypes.float8_e4m3fnuz)
+    return lambda _random: np.full(shape, value, dtype=ml_dtypes.float8_e4m3fnuz)
 
 
 def fp8_with_nan(where: tuple[int, int], *shape: int) -> Factory:
@@ -94,7 +94,7 @@ def fp8_with_nan(where: tuple[int, int], *shape: int) -> Factory:
 def one_hot_fp8(*shape: int) -> Factory:
     """Make rows that are 1 at one place, a different one for adjacent rows, and 0 elsewhere."""
 
-    def make(random: np.random.Generator) -> Array:
+    def make(_random: np.random.Generator) -> Array:
         values = np.zeros(shape, dtype=ml_dtypes.float8_e4m3fnuz)
         rows = np.arange(shape[0])
         values[rows, rows * 7 % shape[1]] = 1
@@ -110,7 +110,18 @@ def normal_scales(*shape: int) -> Factory:
 
 def constant_scales(value: float, *shape: int) -> Factory:
     """Make one scale everywhere."""
-    return lambda random: np.full(shape, value, dtype=np.float32)
+    return lambda _random: np.full(shape, value, dtype=np.float32)
+
+
+def scales_with_nan(where: tuple[int, int], *shape: int) -> Factory:
+    """Make standard normal scales with one NaN, all of whose bits are set: rounding those carries out of the NaN."""
+
+    def make(random: np.random.Generator) -> Array:
+        scales = normal_scales(*shape)(random)
+        scales.view(np.uint32)[where] = 0x7FFFFFFF
+        return scales
+
+    return make
 
 
 def tie_scales(*shape: int) -> Factory:
@@ -118,7 +129,7 @@ def tie_scales(*shape: int) -> Factory:
     return lambda random: (1 + (2 * random.integers(0, 64, shape) + 1) * 2.0**-8).astype(np.float32)
 
 
-def make_case(  # noqa: PLR0913 - what a case consists of
+def make_case(
     name: str,
     shape: tuple[int, int, int],
     layouts: str = "nn",
@@ -165,12 +176,13 @@ def special_cases() -> Iterator[Case]:
     yield make_case("zeros", shape, a=constant_fp8(0.0, m, k), b=constant_fp8(0.0, k, n), exact=True)
     yield make_case("zero-scales", shape, a_scale=constant_scales(0.0, scale_blocks(k), m), exact=True)
     yield make_case("largest", shape, a=constant_fp8(240.0, m, k), b=constant_fp8(-240.0, k, n), exact=True, **scales)
-    smallest = 2.0**-10
-    yield make_case("smallest", shape, a=constant_fp8(smallest, m, k), b=constant_fp8(smallest, k, n), exact=True, **scales)
+    tiny = 2.0**-10
+    yield make_case("smallest", shape, a=constant_fp8(tiny, m, k), b=constant_fp8(tiny, k, n), exact=True, **scales)
     yield make_case("negative-scales", shape, a_scale=constant_scales(-0.5, scale_blocks(k), m))
     yield make_case("every-value", shape, "nt", a=one_hot_fp8(m, k), b=any_fp8(k, n), exact=True, **scales)
     yield make_case("nan-in-a", shape, "tn", a=fp8_with_nan((17, 200), m, k))
     yield make_case("nan-in-b", shape, "nt", b=fp8_with_nan((3, 130), k, n))
+    yield make_case("nan-scale", shape, a_scale=scales_with_nan((1, 23), scale_blocks(k), m))
     yield make_case(
         "round-to-even",
         shape,

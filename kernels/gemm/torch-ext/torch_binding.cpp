@@ -171,7 +171,7 @@ void launch(const rocmatrix_gemm::Problem& problem, const Tensor& a) {
   // CPU tensors (see check_device) have no current stream; the null stream is named here for them, and for them alone.
   const int error = rocmatrix_gemm::launch(problem, stream);
   STD_TORCH_CHECK(error == 0, "gemm: HIP error ", error, " (", rocmatrix_gemm::error_text(error),
-                  ") at the launch; this build runs on gfx942 only");
+                  ") at the launch; the kernel is built for gfx942");
 }
 
 }  // namespace

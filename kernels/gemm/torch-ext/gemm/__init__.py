@@ -1,6 +1,6 @@
 """FP8 e4m3fnuz block-scaled GEMM for gfx942 (MI300X)."""
 
-from typing import Optional
+from __future__ import annotations
 
 import torch
 
@@ -15,7 +15,7 @@ def gemm(
     b: torch.Tensor,
     a_scale: torch.Tensor,
     b_scale: torch.Tensor,
-    out: Optional[torch.Tensor] = None,
+    out: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return ``C = A B`` with block scales, accumulated in float32 and rounded to bfloat16.
 
@@ -23,8 +23,8 @@ def gemm(
     ``a_scale[kb, m] * b_scale[kb, n // 128] * sum(a[m, k] * b[k, n] for k in block kb)``.
 
     Args:
-        a: ``(M, K)``, ``torch.float8_e4m3fnuz``; contiguous, or the transpose of a contiguous tensor. M is at least 1, K a
-            positive multiple of 128.
+        a: ``(M, K)``, ``torch.float8_e4m3fnuz``; contiguous, or the transpose of a contiguous tensor. M is at least 1,
+            K a positive multiple of 128.
         b: ``(K, N)``, ``torch.float8_e4m3fnuz``; contiguous, or the transpose of a contiguous tensor. N is at least 1.
         a_scale: ``(K / 128, M)``, ``torch.float32``, contiguous.
         b_scale: ``(K / 128, ceil(N / 128))``, ``torch.float32``, contiguous.
