@@ -51,6 +51,15 @@ class TorchSection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelDependency:
+    """Another kernel of the Hub that this one loads, at a major version or at a revision (exactly one is set)."""
+
+    repo_id: str
+    version: int | None
+    revision: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """A build.toml.
 
@@ -60,8 +69,10 @@ class Manifest:
         backends: as written.
         repo_id: ``general.hub.repo-id``; ``None`` if absent.
         branch: ``general.hub.branch``; ``None`` if absent, which means ``v<version>``.
-        torch: ``None`` for a project without compiled code (``[torch-noarch]``).
+        torch: ``None`` for a project without compiled code (``[torch-noarch]``) and for ``[tvm-ffi]``.
         pyext: suffixes of the Python files and data that go into the payload, without dot.
+        tvm_ffi: whether this is a ``[tvm-ffi]`` project, which rocmatrix reads but cannot build.
+        noarch_archs: ``torch-noarch.rocm_archs``; ``None`` if absent.
     """
 
     name: str
@@ -77,6 +88,9 @@ class Manifest:
     pyext: tuple[str, ...]
     kernels: tuple[KernelSection, ...]
     warnings: tuple[str, ...] = ()
+    kernel_depends: tuple[KernelDependency, ...] = ()
+    tvm_ffi: bool = False
+    noarch_archs: tuple[str, ...] | None = None
 
     @property
     def module(self) -> str:
@@ -87,3 +101,19 @@ class Manifest:
     def rocm_kernels(self) -> tuple[KernelSection, ...]:
         """The sections that are compiled for ROCm."""
         return tuple(kernel for kernel in self.kernels if kernel.backend == "rocm")
+
+
+def parse_manifest(content: bytes, where: str) -> Manifest:
+    """Return what a build.toml says.
+
+    Args:
+        content: the bytes of the file.
+        where: its name for messages, e.g. ``kernels/gemm/build.toml``.
+
+    Raises:
+        InputError: the file is not what it should be; the message has the path of keys, what was found and what is
+            allowed.
+    """
+    from rocmatrix.plan.manifest_parser import read_manifest  # noqa: PLC0415 - it needs the classes above
+
+    return read_manifest(content, where)
