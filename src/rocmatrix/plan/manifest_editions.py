@@ -1,0 +1,66 @@
+"""Which edition a build.toml is written in, and what to change in one that is too old.
+
+Edition 5 says so in ``general.edition``. Edition 4 has no such key and is read as the official parser does; what is
+older is told apart by its shape, as kernel-builder's history shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rocmatrix.plan.node import Kind, Node
+
+CURRENT = 5
+PREVIOUS = 4
+FRAMEWORKS = ("torch", "torch-noarch", "tvm-ffi")
+
+_NO_ENTRIES: Mapping[str, Node] = {}
+
+
+def edition_of(root: Node) -> int:
+    """Return ``CURRENT`` or ``PREVIOUS``.
+
+    Raises:
+        InputError: the edition is newer than what is known, or older; then what to change is said.
+    """
+    general = root.entries.get("general")
+    if general is not None and "edition" in general.table():
+        node = general.entries["edition"]
+        if node.integer(lowest=0) != CURRENT:
+            raise node.error(f"edition {node.text} is not known", f"Write edition = {CURRENT}, the only one there is.")
+        return CURRENT
+    if changes := _changes(root):
+        fix = f"To make it edition {CURRENT}: {'; '.join(changes)}; add general.edition = {CURRENT}."
+        raise root.error(f"this is a build.toml of edition {_old_edition(root)}, which is no longer read", fix)
+    return PREVIOUS
+
+
+def _old_edition(root: Node) -> int:
+    general, kernels = _entries(root, "general"), _entries(root, "kernel")
+    torch = _entries(root, "torch")
+    sections = [kernel.entries for kernel in kernels.values()]
+    if "universal" in torch or any("language" in section or "backend" not in section for section in sections):
+        return 1
+    return 3 if "backends" in general else 2
+
+
+def _changes(root: Node) -> list[str]:
+    general, changes = _entries(root, "general"), []
+    if "backends" not in general:
+        changes.append('list the backends in general.backends, e.g. ["rocm"]')
+    if "version" not in general:
+        changes.append("add general.version = 1")
+    if "license" not in general:
+        changes.append('add general.license, e.g. "Apache-2.0"')
+    if "universal" in _entries(root, "torch") or "universal" in general:
+        changes.append("replace universal = true by the table [torch-noarch]")
+    elif not any(name in root.entries for name in FRAMEWORKS):
+        changes.append("add the table [torch], or [torch-noarch] for a kernel without compiled code")
+    for name, kernel in _entries(root, "kernel").items():
+        if "language" in kernel.entries or (kernel.kind is Kind.MAPPING and "backend" not in kernel.entries):
+            changes.append(f"give [kernel.{ascii(name)[1:-1]}] a backend instead of a language")
+    return changes
+
+
+def _entries(node: Node, name: str) -> Mapping[str, Node]:
+    return node.entries[name].entries if name in node.entries else _NO_ENTRIES

@@ -1,0 +1,177 @@
+"""matrix.yaml: which torch x ROCm x gfx combinations an author promises, and what builds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rocmatrix.errors import InputError
+from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, recipe, repo_id
+from rocmatrix.plan.matrix_model import (
+    MATRIX_SCHEMA,
+    RECIPES,
+    AbiChoice,
+    Exclude,
+    Include,
+    KernelEntry,
+    Matrix,
+    ToolchainChoice,
+)
+from rocmatrix.plan.node import Kind, Node, require_distinct
+from rocmatrix.plan.text import quote
+from rocmatrix.plan.version import is_minor
+from rocmatrix.plan.yaml_file import read_yaml
+
+__all__ = [
+    "MATRIX_SCHEMA",
+    "RECIPES",
+    "AbiChoice",
+    "Exclude",
+    "Include",
+    "KernelEntry",
+    "Matrix",
+    "ToolchainChoice",
+    "parse_matrix",
+]
+
+_REQUIRED = ("schema", "kernels", "torch", "rocm", "archs")
+_KEYS = (*_REQUIRED, "abi", "include", "exclude", "toolchains", "check", "release")
+_LONGEST_REASON = 500
+
+
+def parse_matrix(content: bytes, where: str) -> Matrix:
+    """Return what a matrix.yaml says.
+
+    Args:
+        content: the bytes of the file.
+        where: its name for messages, e.g. ``matrix.yaml``.
+
+    Raises:
+        InputError: the file is not what it should be; the message has the line, what was found and what is allowed.
+    """
+    keys = read_yaml(content, where).mapping(_KEYS, _REQUIRED)
+    _require_schema(keys["schema"])
+    return Matrix(
+        kernels=_kernels(keys["kernels"]),
+        torch=minor_list(keys["torch"]),
+        rocm=minor_list(keys["rocm"]),
+        archs=arch_list(keys["archs"]),
+        abi=_abi(keys["abi"]) if "abi" in keys else AbiChoice.AUTO,
+        include=tuple(_include(node) for node in _list(keys, "include")),
+        exclude=tuple(_exclude(node) for node in _list(keys, "exclude")),
+        toolchains=_toolchains(keys["toolchains"]) if "toolchains" in keys else (),
+        check_runner=_check_runner(keys["check"]) if "check" in keys else (),
+        allow_toolchains=_allow_toolchains(keys["release"]) if "release" in keys else (),
+        where=where,
+    )
+
+
+def _require_schema(node: Node) -> None:
+    if node.integer(lowest=0) != MATRIX_SCHEMA:
+        fix = f"This rocmatrix reads schema {MATRIX_SCHEMA}; a newer one may read yours."
+        raise node.error(f"schema {node.text} is not known", fix)
+
+
+def _list(keys: Mapping[str, Node], name: str) -> tuple[Node, ...]:
+    return keys[name].elements() if name in keys else ()
+
+
+def _kernels(node: Node) -> tuple[KernelEntry, ...]:
+    entries = tuple(_kernel(item) for item in node.elements())
+    if not entries:
+        raise node.error("names no kernel", "List the folder of at least one kernel, e.g. - kernels/gemm")
+    seen: dict[str, KernelEntry] = {}
+    for entry in entries:
+        if entry.path in seen:
+            fix = f"Remove one; the first is at {seen[entry.path].where}."
+            raise InputError(f"the kernel {entry.path} is listed twice", where=entry.where, fix=fix)
+        seen[entry.path] = entry
+    return entries
+
+
+def _kernel(node: Node) -> KernelEntry:
+    if node.kind is Kind.STRING:
+        return KernelEntry(path=kernel_path(node), repo_id=None, archs=None, abi=None, where=node.where)
+    if node.kind is not Kind.MAPPING:
+        fix = "Write - kernels/gemm, or - path: kernels/gemm with keys of its own."
+        raise node.error(f"expected a path or a mapping, found {node.describe()}", fix)
+    keys = node.mapping(("path", "repo-id", "archs", "abi"), ("path",))
+    return KernelEntry(
+        path=kernel_path(keys["path"]),
+        repo_id=repo_id(keys["repo-id"]) if "repo-id" in keys else None,
+        archs=arch_list(keys["archs"]) if "archs" in keys else None,
+        abi=_abi(keys["abi"]) if "abi" in keys else None,
+        where=node.where,
+    )
+
+
+def _abi(node: Node) -> AbiChoice:
+    return AbiChoice(node.choice([choice.value for choice in AbiChoice]))
+
+
+def _include(node: Node) -> Include:
+    keys = node.mapping(("torch", "rocm", "archs", "kernel"), ("torch", "rocm"))
+    return Include(
+        torch=minor(keys["torch"]),
+        rocm=minor(keys["rocm"]),
+        archs=arch_list(keys["archs"]) if "archs" in keys else None,
+        kernel=keys["kernel"].string() if "kernel" in keys else None,
+        where=node.where,
+    )
+
+
+def _exclude(node: Node) -> Exclude:
+    keys = node.mapping(("torch", "rocm", "archs", "kernel", "reason"))
+    if not keys.keys() - {"reason"}:
+        raise node.error("excludes everything", "Say what: torch, rocm, kernel or archs.")
+    return Exclude(
+        torch=minor(keys["torch"]) if "torch" in keys else None,
+        rocm=minor(keys["rocm"]) if "rocm" in keys else None,
+        kernel=keys["kernel"].string() if "kernel" in keys else None,
+        archs=arch_list(keys["archs"]) if "archs" in keys else None,
+        reason=_reason(keys["reason"]) if "reason" in keys else None,
+        where=node.where,
+    )
+
+
+def _reason(node: Node) -> str:
+    text = " ".join(node.string().split())
+    if not text.isprintable() or len(text) > _LONGEST_REASON:
+        raise node.error(f"must be at most {_LONGEST_REASON} printable characters, found {quote(text)}")
+    return text
+
+
+def _toolchains(node: Node) -> tuple[ToolchainChoice, ...]:
+    return tuple(_toolchain(rocm, choice) for rocm, choice in node.table().items())
+
+
+def _toolchain(rocm: str, node: Node) -> ToolchainChoice:
+    if not is_minor(rocm):
+        fix = 'A key of toolchains is a ROCm minor such as "7.2"; patch levels belong into args.'
+        raise node.error(f"{quote(rocm)} is not a ROCm minor", fix)
+    if node.kind is Kind.STRING:
+        return ToolchainChoice(rocm=rocm, recipe=recipe(node), args={}, where=node.where)
+    if node.kind is not Kind.MAPPING:
+        raise node.error(f"expected a recipe or a mapping, found {node.describe()}", "Write e.g. llvm.")
+    keys = node.mapping(("recipe", "args"), ("recipe",))
+    args = keys["args"].table() if "args" in keys else {}
+    return ToolchainChoice(
+        rocm=rocm,
+        recipe=recipe(keys["recipe"]),
+        args={name: value.string() for name, value in args.items()},
+        where=node.where,
+    )
+
+
+def _check_runner(node: Node) -> tuple[str, ...]:
+    keys = node.mapping(("runner",))
+    return labels(keys["runner"]) if "runner" in keys else ()
+
+
+def _allow_toolchains(node: Node) -> tuple[str, ...]:
+    keys = node.mapping(("allow-toolchains",))
+    if "allow-toolchains" not in keys:
+        return ()
+    items = keys["allow-toolchains"].elements()
+    allowed = tuple(recipe(item) for item in items)
+    require_distinct(items)
+    return allowed

@@ -1,0 +1,123 @@
+"""The kinds of values that occur in matrix.yaml: versions, gfx archs, paths, recipes, repositories, labels."""
+
+from __future__ import annotations
+
+import re
+
+from rocmatrix.plan.matrix_model import RECIPES
+from rocmatrix.plan.node import Kind, Node, require_distinct
+from rocmatrix.plan.text import allowed, quote
+from rocmatrix.plan.version import is_minor
+
+_ARCH = re.compile(r"gfx[0-9]{1,2}[0-9a-f]{2}")
+_ARCH_FEATURES = re.compile(r"(gfx[0-9a-f]{3,4})(:[a-z]+[+-])+")
+_PATH_PART = re.compile(r"[A-Za-z0-9_.+@-]{1,100}")
+_REPO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LONGER_VERSION = re.compile(r"v?([0-9]+\.[0-9]+)(\.[0-9]+)*([+-].*)?")
+_MOST_VALUES = 1000
+
+
+def minor(node: Node) -> str:
+    """Return a version ``<major>.<minor>``.
+
+    Raises:
+        InputError: it is something else; a number without quotes is explained.
+    """
+    if node.kind in {Kind.FLOAT, Kind.INTEGER}:
+        raise node.error(*_unquoted(node))
+    text = node.string()
+    if not is_minor(text):
+        longer = _LONGER_VERSION.fullmatch(text)
+        meant = f' Write "{longer[1]}".' if longer and is_minor(longer[1]) else ""
+        fix = f'Versions are <major>.<minor>, e.g. "2.13"; patch levels belong to toolchains.{meant}'
+        raise node.error(f"{quote(text)} is not a minor version", fix)
+    return text
+
+
+def minor_list(node: Node) -> tuple[str, ...]:
+    """Return an axis of versions: at least one, none twice; raises ``InputError`` for anything else."""
+    return _axis(node, tuple(minor(item) for item in node.elements()))
+
+
+def arch_list(node: Node) -> tuple[str, ...]:
+    """Return gfx archs: at least one, none twice, without features; raises ``InputError`` for anything else."""
+    return _axis(node, tuple(_arch(item) for item in node.elements()))
+
+
+def kernel_path(node: Node) -> str:
+    """Return the folder of a kernel: relative, with ``/``, without leading ``./`` and trailing ``/``.
+
+    Raises:
+        InputError: the path leaves the folder of matrix.yaml or has characters that a shell would act on.
+    """
+    return _relative_path(node, node.string())
+
+
+def recipe(node: Node) -> str:
+    """Return the name of a toolchain recipe or ``./path``; raises ``InputError`` for anything else."""
+    text = node.string()
+    if text.startswith("./") or text == ".":
+        path = _relative_path(node, text)
+        return "." if path == "." else f"./{path}"
+    if text not in RECIPES:
+        fix = f"{allowed(text, RECIPES)} A recipe of your own is written as a path, ./toolchains/mine."
+        raise node.error(f"the toolchain {quote(text)} is not known", fix)
+    return text
+
+
+def repo_id(node: Node) -> str:
+    """Return a repository of the Hub, ``<owner>/<name>``; raises ``InputError`` for anything else."""
+    text = node.string()
+    if not _REPO_ID.fullmatch(text):
+        raise node.error(f"{quote(text)} is not a repository of the Hub", "Write <owner>/<name>, e.g. rocmatrix/gemm.")
+    return text
+
+
+def labels(node: Node) -> tuple[str, ...]:
+    """Return the labels of a GitHub runner from one string or a list; raises ``InputError`` for anything else."""
+    items = (node,) if node.kind is Kind.STRING else node.elements()
+    if not items:
+        raise node.error("names no label", "Write the labels of the runner, or leave the key out.")
+    for item in items:
+        if not _LABEL.fullmatch(item.string()):
+            raise item.error(f"{quote(item.text)} is not a label of a runner", "Use letters, digits, '.', '_' and '-'.")
+    return tuple(item.text for item in items)
+
+
+def _unquoted(node: Node) -> tuple[str, str]:
+    text = node.text
+    if not is_minor(text):
+        return f"{quote(text)} is a number, not a version", 'Write a version in quotes, e.g. "2.13".'
+    value = repr(float(text))
+    becomes = f"is the number {value} to YAML" if value != text else "is a number to YAML, and 2.10 would become 2.1"
+    return f"{text} without quotes {becomes}, not a version", f'Write "{text}".'
+
+
+def _arch(node: Node) -> str:
+    text = node.string()
+    if _ARCH.fullmatch(text):
+        return text
+    fix = "Write e.g. gfx942."
+    if found := _ARCH_FEATURES.fullmatch(text):
+        fix = f"Write {found[1]}: features such as xnack belong into the kernel's hip-flags."
+    elif _ARCH.fullmatch(text.strip().lower()):
+        fix = f"Write {text.strip().lower()}."
+    raise node.error(f"{quote(text)} is not a gfx arch", fix)
+
+
+def _axis(node: Node, values: tuple[str, ...]) -> tuple[str, ...]:
+    if not values:
+        raise node.error("is an empty list", "Name at least one value.")
+    if len(values) > _MOST_VALUES:
+        raise node.error(f"has {len(values)} values; at most {_MOST_VALUES} are allowed")
+    require_distinct(node.items)
+    return values
+
+
+def _relative_path(node: Node, text: str) -> str:
+    fix = "Write a path below the folder of matrix.yaml, e.g. kernels/gemm, of letters, digits and . _ + @ -"
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if text.startswith("/") or ".." in parts or not all(_PATH_PART.fullmatch(part) for part in parts):
+        raise node.error(f"{quote(text)} is not a path that can be used here", fix)
+    return "/".join(parts) or "."

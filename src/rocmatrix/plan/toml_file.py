@@ -1,0 +1,74 @@
+"""TOML as nodes: values with the path of keys that leads to them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+
+from rocmatrix.errors import InputError
+from rocmatrix.plan.file_text import decode
+from rocmatrix.plan.node import Kind, Node
+from rocmatrix.plan.text import quote
+
+LARGEST_FILE = 4 << 20
+"""Bytes of TOML that are read; the largest public build.toml has 550 kB."""
+
+_DEEPEST = 16
+_POSITION = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,60}")
+
+
+def read_toml(content: bytes, where: str) -> Node:
+    """Return a TOML file as a node.
+
+    Raises:
+        InputError: the file is not UTF-8, not TOML, or larger or deeper than anybody writes by hand.
+    """
+    text = decode(content, where, largest=LARGEST_FILE)
+    try:
+        table = tomllib.loads(text.replace("\r\n", "\n"))
+    except RecursionError as err:
+        raise InputError("nested too deep", where=where, fix="Nothing here needs that depth.") from err
+    except ValueError as err:  # TOMLDecodeError, or a number of thousands of digits
+        found = _POSITION.fullmatch(str(err))
+        line = f":{found[2]}" if found else ""
+        problem = ascii(found[1] if found else str(err))[1:-1]
+        raise InputError(f"this is not TOML: {problem}", where=where + line, fix="Correct the line.") from err
+    return _node(table, where=where, key="", depth=0)
+
+
+def _node(value: object, *, where: str, key: str, depth: int) -> Node:
+    if depth > _DEEPEST:
+        raise InputError(f"nested more than {_DEEPEST} deep", where=where, fix="Nothing here needs that depth.")
+    if isinstance(value, dict):
+        entries = {
+            str(name): _node(inner, where=where, key=_path(key, str(name)), depth=depth + 1)
+            for name, inner in value.items()
+        }
+        return Node(kind=Kind.MAPPING, where=where, key=key, entries=entries)
+    if isinstance(value, list):
+        items = [_node(inner, where=where, key=f"{key}[{n}]", depth=depth + 1) for n, inner in enumerate(value)]
+        return Node(kind=Kind.LIST, where=where, key=key, items=tuple(items))
+    kind = _scalar_kind(value)
+    text = hex(value) if isinstance(value, int) and abs(value) >= 1 << 64 else str(value)
+    return Node(kind=kind, where=where, key=key, text=text)
+
+
+def _scalar_kind(value: object) -> Kind:
+    if isinstance(value, str):
+        return Kind.STRING
+    if isinstance(value, bool):
+        return Kind.BOOLEAN
+    if isinstance(value, int):
+        return Kind.INTEGER
+    if isinstance(value, float):
+        return Kind.FLOAT
+    if isinstance(value, dt.date | dt.time):
+        return Kind.DATE
+    raise TypeError(f"tomllib returned a {type(value).__name__}")
+
+
+def _path(key: str, name: str) -> str:
+    shown = name if _PLAIN.fullmatch(name) else quote(name)
+    return f"{key}.{shown}" if key else shown
