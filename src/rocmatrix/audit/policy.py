@@ -1,0 +1,92 @@
+"""The policy of the audit: limits, libraries and machine numbers from data files, the stable ABI from abi3info."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+
+from rocmatrix import digest
+from rocmatrix.digest import Digest
+
+_FILES = ("limits.toml", "libraries.toml", "machines.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceiling:
+    """Highest version of a symbol-version family: dotted number, and versions of it that are not numbers."""
+
+    family: str
+    highest: str
+    also: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What rules measure against.
+
+    Attributes:
+        manylinux: name of the policy that the ceilings come from, e.g. ``manylinux_2_28``.
+        ceilings: by family.
+        ceilings_source: where the ceilings come from.
+        libraries: SONAMEs that may be needed.
+        rocm_stems: names without version of ROCm libraries that may be needed, their number unverified.
+        libraries_source: where the lists of libraries come from.
+        python: lowest Python that must load an extension, e.g. ``3.9``.
+        stable_abi: symbols of CPython's stable ABI up to that version.
+        stable_abi_source: where they come from.
+        machines: machine number of a code object's ELF flags -> processor.
+        identity: digest of all of it.
+    """
+
+    manylinux: str
+    ceilings: dict[str, Ceiling]
+    ceilings_source: str
+    libraries: frozenset[str]
+    rocm_stems: frozenset[str]
+    libraries_source: str
+    python: str
+    stable_abi: frozenset[str]
+    stable_abi_source: str
+    machines: dict[int, str]
+    identity: Digest
+
+
+@cache
+def load_policy() -> Policy:
+    """Return the policy that this rocmatrix ships."""
+    texts = {name: files("rocmatrix.audit.data").joinpath(name).read_bytes() for name in _FILES}
+    limits, libraries, machines = (tomllib.loads(texts[name].decode()) for name in _FILES)
+    manylinux, groups = limits["manylinux"], libraries["group"]
+    python = str(limits["abi3"]["python"])
+    symbols = stable_abi(python)
+    ceilings = (
+        Ceiling(family=row["family"], highest=row["highest"], also=frozenset(row.get("also", ())))
+        for row in manylinux["ceiling"]
+    )
+    return Policy(
+        manylinux=manylinux["policy"],
+        ceilings={ceiling.family: ceiling for ceiling in ceilings},
+        ceilings_source=manylinux["source"],
+        libraries=frozenset(name for group in groups for name in group.get("names", ())),
+        rocm_stems=frozenset(stem for group in groups for stem in group.get("stems", ())),
+        libraries_source="kernel-builder: only torch and the ROCm libraries that torch itself depends on",
+        python=python,
+        stable_abi=symbols,
+        stable_abi_source=f"CPython's stable ABI up to {python}, from abi3info {version('abi3info')}",
+        machines={number: name for name, number in machines["machine"].items()},
+        identity=digest.of_parts([*texts.items(), ("stable ABI", "\n".join(sorted(symbols)).encode())]),
+    )
+
+
+def stable_abi(python: str) -> frozenset[str]:
+    """Return the symbols of CPython's stable ABI that every Python from this version on has, e.g. ``3.9``."""
+    from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - only an audit needs it
+    from abi3info.models import PyVersion  # noqa: PLC0415 - as above
+
+    major, minor = python.split(".")
+    limit = PyVersion(int(major), int(minor))
+    everything = [*FUNCTIONS.items(), *DATAS.items()]
+    return frozenset(str(symbol.linux) for symbol, item in everything if item.added <= limit)

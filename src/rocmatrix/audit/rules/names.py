@@ -1,0 +1,100 @@
+"""Rule ``digest-and-names``, names: everything is called what the ``kernels`` client and the binary itself call it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocmatrix.audit.facts import Expectation, VariantFacts
+from rocmatrix.audit.policy import Policy
+from rocmatrix.audit.rules.abi3 import SUFFIX
+from rocmatrix.plan.model import Abi
+from rocmatrix.records import Finding, Severity
+
+RULE = "digest-and-names"
+KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
+"""kernels-data's KernelName, as ``kernels`` 0.17.2 checks it."""
+VARIANT_NAME = re.compile(
+    r"torch-rocm|torch-universal|torch(-stable-abi\d\d+|\d\d+(-cxx11|-cxx98)?)-rocm\d+-(x86_64|aarch64)-linux", re.ASCII
+)
+"""Directories with ROCm code that the client parses (``kernels`` 0.17.2, variants.py)."""
+METADATA = "metadata.json"
+OPS = "_ops.py"
+_SOURCE = "layout of a variant as kernels 0.17.2 loads it"
+
+
+def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterator[Finding]:
+    """Give a finding for each name that the client would not accept or that two places spell differently."""
+    del policy
+    if not facts.folder:
+        return
+    for stray in facts.strays:
+        what = f"{stray} is not a regular file of this directory"
+        yield _finding(what, stray, "Put a copy of the file there; links out of the directory are not published.")
+    yield from _kernel(facts, expected)
+    if expected.variant is not None and not VARIANT_NAME.fullmatch(expected.variant):
+        what = f"the client does not know a ROCm variant of the name {expected.variant}"
+        yield _finding(what, expected.variant, "Name it e.g. torch213-cxx11-rocm72-x86_64-linux.")
+    if not expected.ours and facts.metadata is None and not any(file.path == METADATA for file in facts.unreadable):
+        yield _finding(f"there is no {METADATA}: the client does not load the variant", METADATA, "Collect it again.")
+    files = {file.path for file in facts.files}
+    module = expected.name.replace("-", "_") if expected.name else None
+    if "__init__.py" not in files and f"{module}/__init__.py" not in files:
+        yield _finding("there is no __init__.py: nothing can be imported", "__init__.py", "Add the Python package.")
+    yield from _extension(facts, expected)
+
+
+def _kernel(facts: VariantFacts, expected: Expectation) -> Iterator[Finding]:
+    name = expected.name
+    if name is not None and not KERNEL_NAME.fullmatch(name):
+        yield _finding(f"the client refuses {name!r} as the name of a kernel", "metadata.json: name", _KERNEL_FIX)
+    if facts.metadata is not None and name is not None and facts.metadata.name != name:
+        what = f"metadata.json calls the kernel {facts.metadata.name!r}, but it is {name!r}"
+        yield _finding(what, "metadata.json: name", "Collect the variant again.")
+
+
+_KERNEL_FIX = "Use lower-case letters, digits and dashes, a letter first and no dash at the end."
+
+
+def _extension(facts: VariantFacts, expected: Expectation) -> Iterator[Finding]:
+    """Give a finding wherever file, ``_ops.py`` and metadata do not agree on one extension module."""
+    stems = [binary.path.removesuffix(SUFFIX) for binary in facts.binaries]
+    if expected.abi is Abi.NOARCH:
+        for binary in facts.binaries:
+            what = f"{binary.path} is compiled code in a variant that promises to have none"
+            yield _finding(what, binary.path, "Leave it out, or name the variant after its torch and ROCm.")
+        return
+    if expected.extension is None:
+        return
+    if not expected.extension.isidentifier():
+        what = f"{expected.extension!r} cannot be the name of a Python module"
+        yield _finding(what, "metadata.json: id", "Build the variant again.")
+    if not facts.unreadable and stems != [expected.extension]:
+        found = ", ".join(binary.path for binary in facts.binaries) or "none"
+        what = f"the one extension module must be {expected.extension}{SUFFIX}; found: {found}"
+        yield _finding(what, ".", "Build it under that name, and put no other shared object beside it.")
+    if facts.metadata is not None and facts.metadata.id != expected.extension:
+        what = f"metadata.json says {facts.metadata.id!r}, but the extension is {expected.extension!r}"
+        yield _finding(what, "metadata.json: id", "Collect the variant again.")
+    yield from _ops(facts, expected.extension)
+
+
+def _ops(facts: VariantFacts, extension: str) -> Iterator[Finding]:
+    """Give a finding wherever ``_ops.py`` speaks of another module than the extension that lies beside it."""
+    fix = "Generate it anew with the build."
+    if facts.ops is None:
+        if not any(file.path == OPS for file in facts.unreadable):
+            yield _finding(f"there is no {OPS}", OPS, "Generate it, as kernel-builder does.")
+        return
+    for imported in facts.ops.imports:
+        if imported != extension:
+            yield _finding(f"{OPS} imports {imported}, but the extension is {extension}", OPS, fix)
+    if extension not in facts.ops.imports:
+        yield _finding(f"{OPS} does not import {extension}: its ops would never be registered", OPS, fix)
+    for namespace in facts.ops.namespaces:
+        if namespace != extension:
+            yield _finding(f"{OPS} speaks of the namespace {namespace}, but the ops are in {extension}", OPS, fix)
+
+
+def _finding(what: str, where: str, fix: str) -> Finding:
+    return Finding(rule=RULE, severity=Severity.ERROR, what=what, where=where, fix=fix, source=_SOURCE)

@@ -1,0 +1,223 @@
+"""Reader of variants: a directory that the ``kernels`` client loads, or a single shared object.
+
+Nothing of the variant is executed, links that lead out of it are not followed, and no file is waited for.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import mmap
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from rocmatrix.audit.elf import read_shared_object
+from rocmatrix.audit.facts import (
+    Binary,
+    MetadataFacts,
+    OpsFacts,
+    Unreadable,
+    UnreadableError,
+    VariantFacts,
+    VariantFile,
+)
+from rocmatrix.audit.offload import read_bundles
+from rocmatrix.digest import Digest
+
+METADATA = "metadata.json"
+SIGNATURE = "metadata.json.sigstore"
+OPS = "_ops.py"
+MAX_TEXT = 1 << 20
+"""Bytes of ``metadata.json`` that are read at most."""
+MAX_OPS = 1 << 16
+"""Bytes of ``_ops.py`` that are read at most; the generated ones have some hundred."""
+MAX_FILES = 10_000
+"""Files of one variant that are read at most."""
+_BLOCK = 1 << 20
+
+
+def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
+    """Return what a variant directory holds.
+
+    Args:
+        folder: the directory.
+        machines: machine number of a code object's ELF flags -> processor.
+    """
+    files: list[VariantFile] = []
+    binaries: list[Binary] = []
+    unreadable: list[Unreadable] = []
+    paths, strays = _walk(folder)
+    for name in paths:
+        try:
+            if _counts(name):
+                files.append(_digests(folder, name))
+            binary = _binary(folder / name, name, machines)
+        except (OSError, UnreadableError) as err:
+            unreadable.append(Unreadable(path=name, what=_reason(err)))
+        else:
+            if binary:
+                binaries.append(binary)
+    metadata, ops = None, None
+    try:
+        metadata = _metadata(folder / METADATA) if METADATA in paths else None
+    except (OSError, UnreadableError) as err:
+        unreadable.append(Unreadable(path=METADATA, what=_reason(err)))
+    try:
+        ops = _ops(folder / OPS) if OPS in paths else None
+    except (OSError, UnreadableError) as err:
+        unreadable.append(Unreadable(path=OPS, what=_reason(err)))
+    return VariantFacts(
+        folder=True,
+        files=tuple(files),
+        binaries=tuple(binaries),
+        unreadable=tuple(unreadable),
+        metadata=metadata,
+        ops=ops,
+        strays=tuple(strays),
+    )
+
+
+def read_file(path: Path, machines: Mapping[int, str]) -> VariantFacts:
+    """Return what a single shared object holds, whatever its name is."""
+    try:
+        binary = _read_binary(path, path.name, machines)
+    except (OSError, UnreadableError) as err:
+        return VariantFacts(folder=False, unreadable=(Unreadable(path=path.name, what=_reason(err)),))
+    return VariantFacts(folder=False, binaries=(binary,))
+
+
+def _walk(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the regular files below a folder, and what is neither a file nor a folder of it, as sorted paths."""
+    root = folder.resolve()
+    paths: list[str] = []
+    strays: list[str] = []
+    for parent, folders, names in os.walk(folder):
+        for entry in sorted([*names, *(name for name in folders if (Path(parent) / name).is_symlink())]):
+            path = Path(parent) / entry
+            name = path.relative_to(folder).as_posix()
+            target = path.resolve()
+            inside = target.is_relative_to(root) and target.is_file()
+            (paths if inside else strays).append(name)
+        if len(paths) + len(strays) > MAX_FILES:
+            strays.append(f"more than {MAX_FILES} files")
+            break
+    return sorted(paths), sorted(strays)
+
+
+def _counts(name: str) -> bool:
+    """Return whether the client's digest covers a file (``kernels`` 0.17.2, checked by a test)."""
+    if name in {METADATA, SIGNATURE}:
+        return False
+    return "__pycache__" not in name.split("/") and not name.endswith(".pyc")
+
+
+def _digests(folder: Path, name: str) -> VariantFile:
+    sha256, sha512, size = hashlib.sha256(), hashlib.sha512(), 0
+    with (folder / name).open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            sha256.update(block)
+            sha512.update(block)
+            size += len(block)
+    encoded = {made.name: base64.b64encode(made.digest()).decode() for made in (sha256, sha512)}
+    return VariantFile(path=name, size=size, digest=Digest(f"sha256:{sha256.hexdigest()}"), client_digest=encoded)
+
+
+def _binary(path: Path, name: str, machines: Mapping[int, str]) -> Binary | None:
+    """Return a file as a shared object if its name or its first bytes say that it is one."""
+    if not (path.suffix == ".so" or ".so." in path.name):
+        with path.open("rb") as stream:
+            if stream.read(4) != b"\x7fELF":
+                return None
+    return _read_binary(path, name, machines)
+
+
+def _read_binary(path: Path, name: str, machines: Mapping[int, str]) -> Binary:
+    with _mapped(path) as data:
+        header, elf = read_shared_object(data)
+        return Binary(path=name, elf=elf, bundles=read_bundles(data, header, machines))
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
+    """Give a regular file's content without reading it whole, and without waiting on a pipe."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError("this is not a regular file")
+        if status.st_size == 0:
+            raise UnreadableError("the file is empty")
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
+            yield data
+    finally:
+        os.close(descriptor)
+
+
+class _Backend(msgspec.Struct):
+    archs: list[str] | None = None
+
+
+class _Digest(msgspec.Struct):
+    algorithm: str
+    files: dict[str, str]
+
+
+class _Metadata(msgspec.Struct):
+    """The part of metadata.json that rules look at; keys of others are ignored, as the client does."""
+
+    name: str
+    id: str
+    backend: _Backend
+    digest: _Digest | None = None
+
+
+def _metadata(path: Path) -> MetadataFacts:
+    text = _text(path, MAX_TEXT)
+    try:
+        read = msgspec.json.decode(text, type=_Metadata)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
+        raise UnreadableError(f"this is not the metadata that the client reads: {err}") from err
+    return MetadataFacts(
+        name=read.name,
+        id=read.id,
+        archs=tuple(read.backend.archs or ()),
+        algorithm=read.digest.algorithm if read.digest else None,
+        digests=read.digest.files if read.digest else {},
+    )
+
+
+def _ops(path: Path) -> OpsFacts:
+    """Return what ``_ops.py`` imports from its package and which ``torch.ops`` namespaces it names."""
+    try:
+        tree = ast.parse(_text(path, MAX_OPS))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as err:
+        raise UnreadableError("this is not Python") from err
+    imports: list[str] = []
+    namespaces: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            imports += [node.module] if node.module else [alias.name for alias in node.names]
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="torch"), attr="ops"), attr=namespace):
+                namespaces.add(namespace)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith("::"):
+            namespaces.add(node.value.removesuffix("::"))
+    return OpsFacts(imports=tuple(imports), namespaces=tuple(sorted(namespaces)))
+
+
+def _text(path: Path, limit: int) -> bytes:
+    with path.open("rb") as stream:
+        text = stream.read(limit + 1)
+    if len(text) > limit:
+        raise UnreadableError(f"the file is larger than {limit} bytes")
+    return text
+
+
+def _reason(err: OSError | UnreadableError) -> str:
+    return f"the file cannot be read: {err.strerror}" if isinstance(err, OSError) else str(err)
