@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from rocmatrix import document
 from rocmatrix.cases import CaseDescription
-from rocmatrix.events import Notice, Transfer, UnitFinished, UnitProgress, UnitStarted
+from rocmatrix.events import Notice, RunStarted, Transfer, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Plan
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage
 
@@ -20,6 +20,7 @@ DOCUMENTS: dict[str, type] = {
     "check": CheckRecord,
     "coverage": Coverage,
     "case": CaseDescription,
+    "event-run-started": RunStarted,
     "event-unit-started": UnitStarted,
     "event-unit-progress": UnitProgress,
     "event-unit-finished": UnitFinished,
