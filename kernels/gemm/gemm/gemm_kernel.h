@@ -30,11 +30,12 @@ static_assert(kTileM == kTileRows && kTileN == kTileRows, "both operands are sta
 static_assert(kTileN == kScaleBlock, "a tile of C lies within one column of b_scale");
 static_assert(kStepK % kScaleBlock == 0 && kChunksPerThread == 4, "the staging below counts on it");
 
-// Rows are one chunk longer than their content, so that the rows that a wavefront reads together start in different banks.
+// Rows are one chunk longer than their content, so that eight adjacent rows start in different banks.
 using Tile = Chunk[kTileRows][kChunksPerRow + 1];
 
 // v_mfma_f32_16x16x32_fp8_fp8: D (16 x 16) += A (16 x 32) B (32 x 16). Lane l gives row l % 16 of A and column l % 16 of B,
-// in both k = 8 * (l / 16) ... + 7, and holds D[4 * (l / 16) + r][l % 16] in register r. ("AMD Instinct MI300" ISA, 7.1.)
+// in both k = 8 * (l / 16) ... + 7, and holds D[4 * (l / 16) + r][l % 16] in register r (CDNA 3 ISA document, chapter on
+// matrix instructions).
 constexpr int kSubtile = 16;
 constexpr int kWaveTile = 64;  // four wavefronts, two by two
 constexpr int kSubtiles = kWaveTile / kSubtile;

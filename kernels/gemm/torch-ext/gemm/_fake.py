@@ -1,7 +1,7 @@
 """Fake implementations: what torch.compile learns of a call without running it.
 
-They refuse what the binding refuses, except for memory that is shared with ``out``, which only real tensors have, and sizes
-beyond the kernel's index arithmetic, which would cost every trace a guard.
+They refuse what the binding refuses, except for two things: memory shared with ``out``, because only real tensors have
+addresses, and sizes beyond the kernel's index arithmetic, because that would cost every trace a guard.
 """
 
 # ruff: noqa: SLF001 - torch._check is torch's documented way to refuse an argument in a fake implementation
