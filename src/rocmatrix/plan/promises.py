@@ -1,0 +1,155 @@
+"""From the axes of matrix.yaml to single promises: the product, what is excluded from it, what is included on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from rocmatrix.errors import InputError
+from rocmatrix.plan.manifest import Manifest
+from rocmatrix.plan.matrix_model import Exclude, Include, KernelEntry, Matrix
+from rocmatrix.plan.text import in_words, nearest, quote
+from rocmatrix.plan.version import in_order, minor_key
+
+MOST_CELLS = 200_000
+
+_Excludes = dict[tuple[str | None, str | None], list[tuple[int, Exclude]]]
+"""Rules with their numbers, by the torch and ROCm that they name; ``None`` stands for any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """One combination that the author speaks of.
+
+    Attributes:
+        kernel: name of the kernel.
+        archs: gfx archs promised, sorted; those left after exclusions.
+        named_at: where the combination is named explicitly; ``None`` if it comes from the axes.
+        excluded: the sentence that says who excluded it; ``None`` if it is promised.
+    """
+
+    kernel: str
+    torch: str
+    rocm: str
+    archs: tuple[str, ...]
+    named_at: str | None = None
+    excluded: str | None = None
+
+
+def promises_of(matrix: Matrix, manifests: Mapping[str, Manifest]) -> tuple[Promise, ...]:
+    """Return every combination of a matrix, by kernel name, then torch, then ROCm.
+
+    Excludes take cells from the product of the axes; includes are added after that, so that an include of an excluded
+    combination brings it back.
+
+    Raises:
+        InputError: an entry matches nothing or names an unknown kernel, two kernels have one name, or there are more
+            than ``MOST_CELLS`` combinations.
+    """
+    kernels = _named(matrix, manifests)
+    size = len(kernels) * len(matrix.torch) * len(matrix.rocm)
+    if size > MOST_CELLS:
+        what = f"{len(matrix.torch)} torch x {len(matrix.rocm)} ROCm x {len(kernels)} kernels are {size} cells"
+        raise InputError(what, where=matrix.where, fix=f"At most {MOST_CELLS} are planned; shorten an axis.")
+    _require_kernels((*matrix.include, *matrix.exclude), kernels)
+    found: list[Promise] = []
+    matched: set[int] = set()
+    for name in sorted(kernels):
+        archs = tuple(sorted(kernels[name].archs or matrix.archs))
+        excludes = _by_place((n, rule) for n, rule in enumerate(matrix.exclude) if rule.kernel in {None, name})
+        cells = {(cell.torch, cell.rocm): _without(cell, excludes, matched) for cell in _product(matrix, name, archs)}
+        _include(cells, [rule for rule in matrix.include if rule.kernel in {None, name}], name, archs)
+        found.extend(cells[key] for key in sorted(cells, key=lambda key: (minor_key(key[0]), minor_key(key[1]))))
+    _require_matches(matrix, matched)
+    return tuple(found)
+
+
+def _named(matrix: Matrix, manifests: Mapping[str, Manifest]) -> dict[str, KernelEntry]:
+    kernels: dict[str, KernelEntry] = {}
+    for entry in matrix.kernels:
+        name = manifests[entry.path].name
+        if name in kernels:
+            what = f"{entry.path} and {kernels[name].path} are both the kernel {name}"
+            raise InputError(what, where=entry.where, fix="Give one of them another general.name in its build.toml.")
+        kernels[name] = entry
+    return kernels
+
+
+def _product(matrix: Matrix, kernel: str, archs: tuple[str, ...]) -> Iterator[Promise]:
+    for torch in in_order(matrix.torch):
+        for rocm in in_order(matrix.rocm):
+            yield Promise(kernel=kernel, torch=torch, rocm=rocm, archs=archs)
+
+
+def _by_place(excludes: Iterable[tuple[int, Exclude]]) -> _Excludes:
+    places: _Excludes = {}
+    for number, rule in excludes:
+        places.setdefault((rule.torch, rule.rocm), []).append((number, rule))
+    return places
+
+
+def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
+    """Return the cell as the excludes leave it; a rule that took anything is added to ``matched``."""
+    places = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
+    for number, rule in sorted((rule for place in places for rule in excludes.get(place, ())), key=itemgetter(0)):
+        left = () if rule.archs is None else tuple(arch for arch in cell.archs if arch not in rule.archs)
+        if left == cell.archs:
+            continue
+        matched.add(number)
+        if left:
+            cell = replace(cell, archs=left)
+        elif cell.excluded is None:
+            words = f": {rule.reason}" if rule.reason else ""
+            cell = replace(cell, excluded=f"excluded by {rule.where}{words}")
+    return cell
+
+
+def _include(
+    cells: dict[tuple[str, str], Promise], rules: Iterable[Include], kernel: str, archs: tuple[str, ...]
+) -> None:
+    """Add the included combinations; one that changes nothing is refused."""
+    for rule in rules:
+        promised = tuple(sorted(rule.archs or archs))
+        cell = Promise(kernel=kernel, torch=rule.torch, rocm=rule.rocm, archs=promised, named_at=rule.where)
+        before = cells.get((rule.torch, rule.rocm))
+        if before is not None and before.named_at is not None:
+            fix = f"Remove one; the first is at {before.named_at}."
+            raise InputError(f"torch {rule.torch} x ROCm {rule.rocm} is included twice", where=rule.where, fix=fix)
+        if before is not None and before.excluded is None and before.archs == promised:
+            what = f"torch {rule.torch} x ROCm {rule.rocm} is already in the product of the axes"
+            raise InputError(what, where=rule.where, fix="Remove the entry, or give it archs of its own.")
+        cells[rule.torch, rule.rocm] = cell
+
+
+def _require_kernels(rules: Sequence[Include | Exclude], kernels: Mapping[str, KernelEntry]) -> None:
+    for rule in rules:
+        if rule.kernel is None or rule.kernel in kernels:
+            continue
+        close = nearest(rule.kernel, kernels)
+        meant = f"Did you mean {close}? " if close else ""
+        fix = f"{meant}Kernels are named as in their build.toml: {in_words(sorted(kernels))}."
+        raise InputError(f"there is no kernel {quote(rule.kernel)}", where=rule.where, fix=fix)
+
+
+def _require_matches(matrix: Matrix, matched: set[int]) -> None:
+    for number, rule in enumerate(matrix.exclude):
+        if number in matched:
+            continue
+        includes = [
+            other.where
+            for other in matrix.include
+            if rule.torch in {None, other.torch} and rule.rocm in {None, other.rocm}
+        ]
+        others = [other.where for other in matrix.exclude[:number] if _overlap(rule, other)]
+        fix = "Remove it, or correct its torch, rocm, kernel or archs."
+        if includes:
+            fix = f"{in_words(includes)} includes what it names, and includes are added after excludes. {fix}"
+        elif others:
+            fix = f"{in_words(others)} already took what it names. {fix}"
+        raise InputError("this exclude matches no cell", where=rule.where, fix=fix)
+
+
+def _overlap(one: Exclude, other: Exclude) -> bool:
+    pairs = ((one.torch, other.torch), (one.rocm, other.rocm), (one.kernel, other.kernel))
+    return all(a is None or b is None or a == b for a, b in pairs)
