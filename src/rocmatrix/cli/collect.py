@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from rocmatrix.cli.following import follow
 from rocmatrix.cli.options import Verb, add_reuse
 from rocmatrix.errors import ExitCode
 
@@ -17,8 +16,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Do the verb and return its exit code."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+    from rocmatrix.cli.following import present  # noqa: PLC0415
 
-    return follow(arguments, pipeline.collect)
+    return present(arguments, pipeline.collect)
 
 
 VERB = Verb(

@@ -94,7 +94,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--jobs",
-        type=_positive,
+        type=positive,
         default=len(os.sched_getaffinity(0)),
         metavar="N",
         help="units built at the same time (default: the cores this process may use, %(default)s)",
@@ -122,7 +122,12 @@ def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
     )
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return a whole number of at least 1.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is not one.
+    """
     value = int(text) if text.isascii() and text.isdigit() else 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")

@@ -6,8 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from rocmatrix.cli.following import verbosity
-from rocmatrix.cli.options import Verb, _positive, add_toolchain, pipeline_options
+from rocmatrix.cli.options import Verb, add_toolchain, positive
 from rocmatrix.errors import ExitCode
 
 DEFAULT_MAX_JOBS = 64
@@ -24,7 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-jobs",
-        type=_positive,
+        type=positive,
         default=DEFAULT_MAX_JOBS,
         metavar="N",
         help="with --format github, pack the units into at most N jobs (default: %(default)s)",
@@ -34,19 +33,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Plan, write ``plan.json`` and print the plan."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
+    from rocmatrix.cli.following import follow  # noqa: PLC0415
+    from rocmatrix.plan.github import rows  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
-    from rocmatrix.report.reporter import make_reporter  # noqa: PLC0415
 
-    options = pipeline_options(arguments)
-    progress = make_console(sys.stderr)
-    with make_reporter(progress, verbosity(arguments)) as reporter:
-        result = pipeline.plan(options, reporter.emit)
+    result = follow(arguments, pipeline.plan).result
+    selected = replace(result.plan, units=result.units)
     if arguments.format == "github":
-        from rocmatrix.plan.github import rows  # noqa: PLC0415
-
-        write_document(rows(replace(result.plan, units=result.units), arguments.max_jobs), sys.stdout)
+        write_document(rows(selected, arguments.max_jobs), sys.stdout)
     elif arguments.json or arguments.format == "json":
         write_document(result.plan, sys.stdout)
     else:

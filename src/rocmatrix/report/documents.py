@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rocmatrix import document
 from rocmatrix.errors import ExitCode
@@ -12,10 +12,8 @@ from rocmatrix.events import Notice, Stage, State
 from rocmatrix.plan.model import Plan, UnitId
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage
 from rocmatrix.report.board import Row
+from rocmatrix.report.subject import Subject
 from rocmatrix.report.text import encodable
-
-if TYPE_CHECKING:
-    from rocmatrix.report.summary import Subject
 
 RESULT_SCHEMA = 1
 

@@ -100,25 +100,30 @@ def pairs(cells: Iterable[Cell]) -> str:
     )
 
 
-def legend(plan: Plan, kernel: str) -> list[Text]:
+def legend(plan: Plan, kernel: str) -> Table:
     """Return what the marks of a grid mean, with the reasons of the cells that are not served."""
-    lines = []
+    table = hanging()
     for group in unserved(plan, kernel):
         mark = REFUSED if group.state is CellState.REFUSED else EXCLUDED
-        example = "" if group.alike else f"e.g. {group.cells[0].id}: "
-        lines.append(
-            Text.assemble(
-                (f"  {mark}  ", "bold"),
-                (f"{group.state.value}, {group.code}", "yellow"),
-                f" ({count(len(group.cells), 'cell')}): {example}{one_line(group.reason)}",
-            )
-        )
-        lines.append(Text(f"     {one_line(pairs(group.cells))}", style="dim"))
+        why = group.state.value if group.code == group.state.value else f"{group.state.value}, {group.code}"
+        example = "" if group.alike else "e.g. "
+        said = f" ({count(len(group.cells), 'cell')}): {example}{one_line(group.reason)}"
+        table.add_row("", Text(mark, style="bold"), Text.assemble((why, "yellow"), said))
+        table.add_row("", "", Text(one_line(pairs(group.cells)), style="dim"))
     unverified = [cell for cell in _served(plan, kernel) if cell.evidence is Evidence.UNVERIFIED]
     if unverified:
-        said = f"  {UNVERIFIED}  unverified ({count(len(unverified), 'cell')}): nobody has seen this pair published"
-        lines.append(Text(said, style="yellow"))
-    return lines
+        said = f"unverified ({count(len(unverified), 'cell')}): nobody has seen this pair published"
+        table.add_row("", Text(UNVERIFIED, style="bold"), Text(said, style="yellow"))
+    return table
+
+
+def hanging() -> Table:
+    """Return an empty table of marks and texts, in which a long text goes on below itself and not below its mark."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=1)
+    table.add_column(min_width=2, no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
 
 
 def _served(plan: Plan, kernel: str) -> list[Cell]:

@@ -84,14 +84,15 @@ def describe(event: Event) -> str:
             through = f" to {', '.join(event.stages)}" if event.stages else ""
             return f"{count(len(event.units), 'unit')}{through}"
         case UnitStarted():
-            return _unit_line(event.stage, "started", event.unit, event.reason)
+            return _line(event.stage, "started", event.unit, event.reason)
         case UnitProgress():
-            return _unit_line(event.stage, f"{event.done}/{event.total}", event.unit, event.step)
+            return _line(event.stage, f"{event.done}/{event.total}", event.unit, event.step)
         case UnitFinished():
-            line = _unit_line(event.stage, event.state, event.unit, f"{duration(event.seconds)}  {event.reason}")
+            line = _line(event.stage, event.state, event.unit, duration(event.seconds), event.reason)
             return "\n".join([line, *quoted(event.error or "")])
         case Transfer():
-            return f"fetch  {_amount(event):<8}  {one_line(event.what)}"
+            state = "done" if event.received == event.total else "started"
+            return _line("fetch", state, event.what, size(event.total) if event.total is not None else "size unknown")
         case Notice():
             where = f"{one_line(event.where)}: " if event.where else ""
             return f"{'note' if event.level == 'info' else event.level}: {where}{one_line(event.message)}"
@@ -102,11 +103,5 @@ def quoted(error: str) -> list[str]:
     return [f"  | {line}" for line in visible(error).rstrip("\n").split("\n")] if error else []
 
 
-def _unit_line(stage: str, state: str, unit: str, rest: str) -> str:
-    return f"{stage:<7} {state:<8}  {one_line(unit)}  {one_line(rest)}".rstrip()
-
-
-def _amount(event: Transfer) -> str:
-    if event.received == event.total:
-        return size(event.received)
-    return f"of {size(event.total)}" if event.total is not None else "started"
+def _line(stage: str, state: str, *rest: str) -> str:
+    return "  ".join([f"{stage:<7} {state:<8}", *map(one_line, rest)]).rstrip()

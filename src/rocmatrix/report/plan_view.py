@@ -14,11 +14,8 @@ def show_plan(plan: Plan, console: Console) -> None:
     """Print a plan."""
     for kernel in plan.kernels:
         show_kernel(plan, kernel, console)
-    for spec in plan.toolchains:
-        args = "".join(f", {name}={value}" for name, value in spec.args.items())
-        console.print(
-            Text(f"toolchain {spec.id}: {spec.recipe} for ROCm {spec.rocm}{one_line(args)}, chosen by {spec.chosen_by}")
-        )
+    for line in toolchains(plan):
+        console.print(Text(line))
     for warning in plan.warnings:
         console.print(Text(f"warning: {one_line(warning)}", style="yellow"))
     console.print(Text(totals(plan), style="bold"))
@@ -33,15 +30,26 @@ def show_kernel(plan: Plan, kernel: PlannedKernel, console: Console) -> None:
     for unit, letter in zip(units, letters(units).values(), strict=True):
         console.print(Text.assemble((f"  {letter:<2} ", "bold green"), one_line(unit.id)))
         console.print(Text(f"     {_built_with(unit)}, serves {count(len(unit.serves), 'cell')}", style="dim"))
-    for line in legend(plan, kernel.name):
-        console.print(line)
+    console.print(legend(plan, kernel.name))
     console.print()
 
 
 def title(kernel: PlannedKernel) -> Text:
     """Return the line above a kernel's grid: its name and where a release goes."""
-    goes_to = f"  ({kernel.path}, released to {kernel.repo_id}, branch v{kernel.version})"
-    return Text.assemble((one_line(kernel.name), "bold"), (one_line(goes_to), "dim"))
+    goes_to = f"({kernel.path}, released to {kernel.repo_id}, branch v{kernel.version})"
+    return Text.assemble((one_line(kernel.name), "bold"), "  ", (one_line(goes_to), "dim"))
+
+
+def toolchains(plan: Plan) -> list[str]:
+    """Return which toolchain builds for which ROCm, and who chose it; those that differ in nothing else together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for spec in plan.toolchains:
+        recipe = " ".join([spec.recipe, *(f"{name}={value}" for name, value in spec.args.items())])
+        groups.setdefault((recipe, spec.chosen_by), []).append(spec.rocm)
+    return [
+        one_line(f"toolchain {recipe} for ROCm {', '.join(rocms)}, chosen by {chosen_by}")
+        for (recipe, chosen_by), rocms in groups.items()
+    ]
 
 
 def totals(plan: Plan) -> str:

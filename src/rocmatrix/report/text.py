@@ -53,6 +53,16 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02} min"
 
 
+def clock(seconds: float) -> str:
+    """Return seconds in at most seven columns for tables: ``0.4 s``, ``12 s``, ``3:05``, ``2:07:00``."""
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return duration(seconds)
+    minutes, rest = divmod(whole, _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 cell``, ``3 cells``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

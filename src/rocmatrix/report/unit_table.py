@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rocmatrix.events import Stage, State
 from rocmatrix.report.board import Board, Row, StageView
-from rocmatrix.report.text import duration, one_line
+from rocmatrix.report.text import clock, one_line
 
 _STYLES = {
     State.DONE: "green",
@@ -16,6 +16,9 @@ _STYLES = {
     State.UNTESTED: "yellow",
     State.SKIPPED: "dim",
 }
+_WIDTH = len(State.SKIPPED)
+_WIDTHS = {Stage.CHECK: len(State.UNTESTED)}
+"""Columns of a stage: its longest state, so that a narrow terminal cuts unit ids and never states."""
 _WITH_REASON = 110
 """Columns from which there is room for a reason beside the longest variant names."""
 
@@ -29,11 +32,11 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
         width: columns of the terminal; from 110 on there is a column for the reason.
         rows: units to show at most; those that failed or are at work come first. ``None`` shows all.
     """
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("unit", no_wrap=True, overflow="ellipsis")
     for stage in board.stages:
-        table.add_column(stage.value, no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
+        table.add_column(stage.value, no_wrap=True, min_width=_WIDTHS.get(stage, _WIDTH))
+    table.add_column("time", justify="right", no_wrap=True, min_width=_WIDTH)
     if width >= _WITH_REASON:
         table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
     shown = _most_interesting(board, rows)
@@ -46,7 +49,7 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
 
 def _cells(row: Row, board: Board, now: float, *, reason: bool) -> list[Text]:
     stages = [_stage(row.stages.get(stage)) for stage in board.stages]
-    time = Text(duration(row.seconds(now)) if row.stages else "", style="dim")
+    time = Text(clock(row.seconds(now)) if row.stages else "", style="dim")
     cells = [Text(one_line(row.unit)), *stages, time]
     return [*cells, Text(_reason(row))] if reason else cells
 

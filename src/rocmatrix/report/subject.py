@@ -1,0 +1,52 @@
+"""What a summary, a document or annotations are about: one finished command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocmatrix.plan.model import Cell, CellState, UnitId
+from rocmatrix.records import Outcome
+from rocmatrix.report.board import Board
+
+if TYPE_CHECKING:
+    from rocmatrix.pipeline import Options, RunResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A finished command: its verb, what it was asked, what came out, and how it went."""
+
+    command: str
+    options: Options
+    result: RunResult
+    board: Board
+
+    @property
+    def broken(self) -> frozenset[UnitId]:
+        """Units that failed in any stage, now or by their records."""
+        result = self.result
+        outcomes = (
+            *((unit, record.outcome) for unit, record in result.builds.items()),
+            *((unit, record.outcome) for unit, record in result.audits.items()),
+            *((unit, record.outcome) for unit, record in result.checks.items()),
+        )
+        by_record = {unit for unit, outcome in outcomes if outcome is Outcome.FAILED}
+        return frozenset(by_record | {unit for unit, _ in self.board.failures})
+
+    @property
+    def fates(self) -> dict[str, int]:
+        """How many cells end how: served, failed, not collected, not selected, refused, excluded; no zeros."""
+        ends = [self._fate(cell) for cell in self.result.plan.cells]
+        order = ("served", "failed", "not collected", "not selected", "refused", "excluded")
+        return {fate: ends.count(fate) for fate in order if fate in ends}
+
+    def _fate(self, cell: Cell) -> str:
+        if cell.state is not CellState.SERVED:
+            return cell.state.value
+        if cell.unit in self.broken:
+            return "failed"
+        if coverage := self.result.coverage.get(cell.kernel):
+            collected = any(reached.cell == cell.id and reached.variant for reached in coverage.cells)
+            return "served" if collected else "not collected"
+        return "served" if any(unit.id == cell.unit for unit in self.result.units) else "not selected"
