@@ -111,6 +111,25 @@ class PayloadFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputDigests:
+    """The parts of a build's inputs, so that a later run can say which of them changed.
+
+    Attributes:
+        sources: build.toml and every file that the build may read.
+        unit: what the plan asks for: variant, ABI, torch, ROCm, gfx archs.
+        toolchain: the toolchain's identity; ``None`` for noarch, or if it could not be resolved.
+        headers: the torch headers; ``None`` if the unit needs none.
+        recipe: what rocmatrix itself adds: its recipe version and the files that it generates.
+    """
+
+    sources: Digest
+    unit: Digest
+    toolchain: Digest | None
+    headers: Digest | None
+    recipe: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildRecord:
     """``build.json``: how a payload was made, or why it was not.
 
@@ -118,12 +137,13 @@ class BuildRecord:
         inputs_digest: of everything that decides the payload's bytes: sources, unit, toolchain identity, headers,
             recipe.
         artifact_digest: of the payload folder; ``None`` if the build failed.
-        uid: first 8 hexadecimal digits that name the extension in this kernel's variants; ``""`` for noarch.
+        uid: 8 hexadecimal digits that name the extension, and the namespace of its ops, in this kernel's variants.
         started: UTC, ISO 8601.
         seconds: wall time of the build.
         files: what the payload holds.
         error: the compiler's own first error with file and line, or the gate that failed; ``None`` if it passed.
         error_code: the exit code that this failure ends a run with (4 build, 3 environment); 0 if it passed.
+        inputs: the parts that ``inputs_digest`` is made of; ``None`` if they are not known.
     """
 
     schema: int = RECORD_SCHEMA
@@ -142,6 +162,7 @@ class BuildRecord:
     files: tuple[PayloadFile, ...]
     error: str | None = None
     error_code: int = 0
+    inputs: InputDigests | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
