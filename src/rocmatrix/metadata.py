@@ -38,6 +38,14 @@ class BackendInfo(_Block, frozen=True, kw_only=True):
     archs: tuple[str, ...] | None = None
 
 
+class KernelDependency(_Block, frozen=True, kw_only=True):
+    """Another kernel that the client loads with this one, at a major version or at a revision."""
+
+    repo_id: str
+    version: int | None = None
+    revision: str | None = None
+
+
 class FileDigests(_Block, frozen=True, kw_only=True):
     """The client's digest of a variant: path with ``/`` -> base64 of the SHA-256 of the content."""
 
@@ -144,7 +152,6 @@ class Metadata(_Block, frozen=True, kw_only=True):
         id: name of the extension: file stem, torch.ops namespace, key in ``sys.modules``.
         version: major version, the number of the Hub branch.
         python_depends: ids of the client's curated list.
-        kernel_depends: always empty: manifests that need other kernels are refused earlier.
         digest: of all files beside this one, as the client computes it.
         provenance: ``None`` if the sources are not in a git repository.
     """
@@ -157,7 +164,7 @@ class Metadata(_Block, frozen=True, kw_only=True):
     source: str | None = None
     python_depends: tuple[str, ...]
     backend: BackendInfo
-    kernel_depends: tuple[str, ...]
+    kernel_depends: tuple[KernelDependency, ...]
     digest: FileDigests
     provenance: Provenance | None = None
     rocmatrix: RocmatrixBlock

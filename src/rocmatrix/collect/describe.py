@@ -13,6 +13,7 @@ from rocmatrix.metadata import (
     FileDigests,
     GitState,
     HeadersInfo,
+    KernelDependency,
     Metadata,
     Provenance,
     RocmatrixBlock,
@@ -48,7 +49,10 @@ def describe_variant(
         source=manifest.source,
         python_depends=manifest.python_depends,
         backend=BackendInfo(type="rocm", archs=ready.archs or None),
-        kernel_depends=(),
+        kernel_depends=tuple(
+            KernelDependency(repo_id=needed.repo_id, version=needed.version, revision=needed.revision)
+            for needed in manifest.kernel_depends
+        ),
         digest=digests,
         provenance=_provenance(ready.build, source),
         rocmatrix=_own_block(plan, unit, ready),

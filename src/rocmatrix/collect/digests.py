@@ -21,8 +21,8 @@ _BYTECODE_SUFFIX = ".pyc"
 def hash_variant(folder: Path) -> FileDigests:
     """Return the digest block of a variant.
 
-    All regular files count, symbolic links followed; the metadata and its signature at the top and Python's bytecode do
-    not.
+    All regular files count, links to files included; links to folders, the metadata and its signature at the top and
+    Python's bytecode do not.
 
     Raises:
         OSError: a file cannot be read.
@@ -32,7 +32,7 @@ def hash_variant(folder: Path) -> FileDigests:
 
 
 def _hashed_files(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder, followlinks=True):
+    for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != _BYTECODE_FOLDER]
         at_the_top = Path(parent) == folder
         for name in names:

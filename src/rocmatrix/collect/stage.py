@@ -103,7 +103,7 @@ def _collect_unit(
 def _objection(unit: Unit, manifest: Manifest, ready: Ready, folder: Path) -> str | None:
     """Return why a copied payload must not be published although its records allow it, or ``None``."""
     if digest.of_folder(folder) != ready.artifact:
-        return "its payload changed while it was collected"
+        return "its payload has a link to a folder, or changed while it was collected"
     extension = f"{extension_id(manifest, ready)}.abi3.so"
     if unit.abi is not Abi.NOARCH and not (folder / extension).is_file():
         return f"its payload has no {extension}, which build.json and build.toml name"

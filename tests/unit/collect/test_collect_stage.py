@@ -1,0 +1,299 @@
+"""The stage collect: what is published, what metadata.json says, and what became of every promise."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from kernels._rust import Digest, DigestAlgorithm
+from kernels._rust import Metadata as ClientMetadata
+
+from rocmatrix import document
+from rocmatrix.digest import of_folder
+from rocmatrix.errors import InputError
+from rocmatrix.events import Notice, Stage, State, UnitFinished
+from rocmatrix.metadata import Metadata, TorchRange
+from rocmatrix.plan.model import Abi, UnitId
+from rocmatrix.records import BuildRecord, CellCoverage, Outcome, Tested
+from rocmatrix.store import Absent
+from tests.unit.collect.conftest import EXTENSION, SECOND, TOOLCHAIN, Project
+from tests.unit.conftest import UNIT
+
+
+def cell(project: Project, name: str) -> CellCoverage:
+    coverage = project.store.read_coverage("gemm")
+    assert not isinstance(coverage, Absent)
+    return next(found for found in coverage.cells if found.cell == f"gemm.{name}")
+
+
+def test_a_unit_that_went_through_all_stages_is_collected_with_its_payload(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    variant = project.metadata_path().parent
+    assert (variant / f"{EXTENSION}.abi3.so").read_bytes() == b"\x7fELF"
+    (variant / "metadata.json").unlink()
+    assert of_folder(variant) == project.store.payload_digest(UNIT)
+
+
+def test_the_client_reads_the_metadata(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    read = ClientMetadata.read_from_file(project.metadata_path())
+    assert (str(read.name), read.id, read.version, read.license) == ("gemm", EXTENSION, 3, "Apache-2.0")
+    assert (read.python_depends, read.kernel_depends) == (["einops"], [])
+    assert (str(read.backend.backend_type), read.backend.archs) == ("rocm", ["gfx942"])
+    assert read.source == "https://example.org/kernels.git"
+    assert read.upstream is None
+
+
+def test_the_clients_digest_of_the_variant_is_the_one_in_the_metadata(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    read = ClientMetadata.read_from_file(project.metadata_path())
+    assert read.digest
+    read.digest.validate(Digest.hash_variant(DigestAlgorithm.SHA256, project.metadata_path().parent))
+    assert set(read.digest.files) == {"__init__.py", "data/table.bin", f"{EXTENSION}.abi3.so"}
+
+
+def test_kernels_that_this_one_needs_are_named(project: Project) -> None:
+    manifest = project.folder / "build.toml"
+    manifest.write_text(
+        manifest.read_text().replace(
+            "python-depends", 'kernel-depends = [{repo-id = "a/b", version = 2}]\npython-depends'
+        )
+    )
+    project.go_through()
+    project.collect()
+    (needed,) = ClientMetadata.read_from_file(project.metadata_path()).kernel_depends
+    assert needed.repo_id == "a/b"
+
+
+def test_our_block_says_what_made_the_variant_and_how_it_was_checked(project: Project) -> None:
+    project.go_through()
+    project.go_through(SECOND)
+    project.collect()
+    block = project.metadata(SECOND).rocmatrix
+    assert block.toolchain
+    assert (block.toolchain.description, block.toolchain.compilers) == (TOOLCHAIN.description, TOOLCHAIN.compilers)
+    assert block.headers
+    assert block.headers.torch == "2.13.0"
+    assert (block.unit, block.isolation, block.checked.tested) == (SECOND, "host", Tested.EMULATED)
+    assert block.artifact_digest == project.store.payload_digest(SECOND)
+    assert block.torch == TorchRange(min="2.9", max="2.14")
+
+
+def test_keys_are_the_clients_spelling_and_absent_values_are_left_out(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    written = json.loads(project.metadata_path().read_bytes())
+    assert "kernel-depends" in written
+    assert "upstream" not in written
+    assert "recipe-digest" in written["rocmatrix"]["toolchain"]
+    assert "image" not in json.dumps(written)
+    jsonschema.validate(written, document.schema(Metadata))
+
+
+def test_the_same_inputs_give_the_same_bytes(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    first = project.metadata_path().read_bytes()
+    record = project.store.read_record(UNIT, BuildRecord)
+    assert isinstance(record, BuildRecord)
+    assert record.headers
+    later = replace(record.headers, transferred=0, how="cache")
+    project.store.write_record(replace(record, started="2027-01-01T00:00:00Z", seconds=9.0, headers=later))
+    project.collect()
+    assert project.metadata_path().read_bytes() == first
+
+
+def test_modes_do_not_depend_on_the_builder(project: Project) -> None:
+    project.go_through()
+    os.chmod(project.store.payload(UNIT) / "__init__.py", 0o600)  # noqa: PTH101 - the same either way
+    project.collect()
+    variant = project.metadata_path().parent
+    assert {path.stat().st_mode & 0o777 for path in variant.rglob("*") if path.is_file()} == {0o644}
+    assert (variant / "data").stat().st_mode & 0o777 == 0o755
+
+
+def test_coverage_is_complete_when_every_served_cell_has_its_variant(project: Project) -> None:
+    project.go_through()
+    project.go_through(SECOND)
+    coverage = project.collect()
+    assert coverage.complete
+    assert coverage == project.store.read_coverage("gemm")
+    assert [variant.unit for variant in coverage.variants] == [UNIT, SECOND]
+    on_disk = sum(path.stat().st_size for path in project.metadata_path().parent.rglob("*") if path.is_file())
+    assert coverage.variants[0].size == on_disk
+    assert cell(project, "torch2.13-rocm7.2").variant == project.plan.unit(UNIT).variant
+    assert cell(project, "torch2.13-rocm7.2").tested is Tested.EMULATED
+
+
+def test_a_refused_cell_is_named_with_the_plans_reason(project: Project) -> None:
+    project.collect()
+    refused = cell(project, "torch2.10-rocm7.2")
+    assert (refused.variant, refused.reason) == (None, "torch 2.10 was never published for ROCm 7.2")
+
+
+def test_what_an_earlier_run_built_is_collected_and_what_is_missing_is_named(project: Project) -> None:
+    project.go_through(SECOND)
+    coverage = project.collect()
+    assert not coverage.complete
+    assert [variant.unit for variant in coverage.variants] == [SECOND]
+    missing = cell(project, "torch2.13-rocm7.2")
+    assert (missing.variant, missing.tested) == (None, Tested.UNTESTED)
+    assert missing.reason == f"{UNIT} is missing: not built: not done before"
+
+
+def fail_build(project: Project) -> None:
+    project.build(outcome=Outcome.FAILED, error="gemm.hip:3:1: error: no\nmore")
+
+
+def fail_audit(project: Project) -> None:
+    project.build()
+    project.audit(outcome=Outcome.FAILED)
+
+
+def skip_audit(project: Project) -> None:
+    project.build()
+
+
+def fail_check(project: Project) -> None:
+    project.build()
+    project.audit()
+    project.check(outcome=Outcome.FAILED)
+
+
+def change_payload(project: Project) -> None:
+    project.go_through()
+    (project.store.payload(UNIT) / "__init__.py").write_text("changed")
+
+
+def lose_an_arch(project: Project) -> None:
+    project.build()
+    project.audit(archs=(("gfx942",), ("gfx90a",)))
+
+
+def link_a_folder(project: Project) -> None:
+    project.build()
+    payload = project.store.payload(UNIT)
+    (payload / "link").symlink_to(payload / "data")
+    project.audit()
+
+
+def another_extension(project: Project) -> None:
+    project.build()
+    payload = project.store.payload(UNIT)
+    (payload / f"{EXTENSION}.abi3.so").rename(payload / "_gemm_rocm_ffffffff.abi3.so")
+    record = json.loads((payload.parent / "build.json").read_text())
+    record["artifact_digest"] = project.store.payload_digest(UNIT)
+    (payload.parent / "build.json").write_text(json.dumps(record))
+    project.audit()
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        (fail_build, "the build failed: gemm.hip:3:1: error: no"),
+        (fail_audit, "the audit failed: needed: libfoo.so is not allowed"),
+        (skip_audit, "not audited: not done before"),
+        (fail_check, "the check failed: by the emulator, functional mode"),
+        (change_payload, "not built: the payload is not the one that build.json speaks of"),
+        (lose_an_arch, "audit.json found no gfx arch, but the plan promises gfx942"),
+        (link_a_folder, "its payload has a link to a folder, or changed while it was collected"),
+        (another_extension, f"its payload has no {EXTENSION}.abi3.so, which build.json and build.toml name"),
+    ],
+)
+def test_a_unit_is_left_out_and_its_cell_names_the_stage(project: Project, before: object, reason: str) -> None:
+    assert callable(before)
+    before(project)
+    coverage = project.collect()
+    assert not coverage.complete
+    assert not project.metadata_path().parent.exists()
+    assert cell(project, "torch2.13-rocm7.2").reason == f"{UNIT} is missing: {reason}"
+    event = next(event for event in project.events if isinstance(event, UnitFinished) and event.unit == UNIT)
+    assert (event.stage, event.state, event.reason) == (Stage.COLLECT, State.SKIPPED, reason)
+
+
+def test_a_unit_that_nobody_checked_is_collected_as_untested(project: Project) -> None:
+    project.build()
+    project.audit()
+    project.collect()
+    covered = cell(project, "torch2.13-rocm7.2")
+    assert (covered.tested, covered.reason) == (Tested.UNTESTED, "not checked: not done before")
+    assert project.metadata().rocmatrix.checked.tested is Tested.UNTESTED
+
+
+def test_a_variant_that_is_no_longer_good_is_gone_after_the_next_collect(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    fail_audit(project)
+    project.collect()
+    assert not project.metadata_path().parent.exists()
+
+
+def test_provenance_is_the_commit_of_the_sources(project: Project) -> None:
+    project.go_through()
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    subprocess.run(["git", "add", "kernels"], cwd=project.root, check=True)
+    identity = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, "commit", "-qm", "x"], cwd=project.root, check=True)
+    project.collect()
+    read = ClientMetadata.read_from_file(project.metadata_path()).provenance
+    assert read
+    assert read.kernel
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project.root, check=True, capture_output=True, text=True)
+    assert (read.kernel.commit, read.kernel.dirty) == (head.stdout.strip(), False)
+    assert read.kernel_builder.version == "rocmatrix/0.1.0"
+    assert not [event for event in project.events if isinstance(event, Notice)]
+
+
+def test_sources_outside_git_have_no_provenance_and_that_is_said(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    assert ClientMetadata.read_from_file(project.metadata_path()).provenance is None
+    (notice,) = [event for event in project.events if isinstance(event, Notice)]
+    assert (notice.level, notice.where) == ("warning", "kernels/gemm")
+    assert notice.message == "metadata.json names no commit: it is not in a git repository"
+
+
+def test_a_noarch_unit_has_no_archs_and_an_id_of_its_own_bytes(project: Project) -> None:
+    plan = replace(
+        project.plan,
+        units=tuple(
+            replace(unit, abi=Abi.NOARCH, archs=(), toolchain=None) if unit.id == UNIT else unit
+            for unit in project.plan.units
+        ),
+    )
+    artifact = project.build()
+    assert artifact
+    record = project.store.read_record(UNIT, BuildRecord)
+    assert isinstance(record, BuildRecord)
+    project.store.write_record(replace(record, uid="", toolchain=None, headers=None))
+    project.audit(archs=())
+    project.collect(plan)
+    read = ClientMetadata.read_from_file(project.metadata_path())
+    assert read.backend.archs is None
+    assert read.id == f"_gemm_rocm_{artifact.removeprefix('sha256:')[:8]}"
+    assert read.id.isidentifier()
+
+
+def test_a_kernel_whose_manifest_is_gone_is_an_input_error(project: Project) -> None:
+    (project.folder / "build.toml").unlink()
+    with pytest.raises(InputError, match=r"build\.toml"):
+        project.collect()
+
+
+def test_nothing_is_left_in_the_work_folder(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    assert list(project.store.work.iterdir()) == []
+
+
+def test_a_unit_id_names_its_variant_folder(project: Project) -> None:
+    project.go_through()
+    project.collect()
+    assert UnitId(f"gemm.{project.metadata_path().parent.name}") == UNIT
+    assert isinstance(project.metadata_path(), Path)
