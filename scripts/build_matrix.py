@@ -10,10 +10,10 @@ import sys
 # What sys.path[0] is already, unless Python was started with -I or -P. Not with pathlib, which Python 2 lacks.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see above
 
-import oldest_python  # noqa: E402, F401 - the import is the check
+import oldest_python  # noqa: F401 - the import is the check
 
 # isort: split
-from private_environment.main_job import main  # noqa: E402 - after the check
+from private_environment.main_job import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

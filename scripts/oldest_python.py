@@ -11,8 +11,16 @@ MISSING = 3  # rocmatrix.errors.ExitCode.ENVIRONMENT, which this Python may be u
 
 if sys.version_info < OLDEST:
     sys.stderr.write(
-        "rocmatrix needs Python %d.%d or later; this is Python %d.%d (%s)\n"  # noqa: UP031 - parses on every Python
-        "  Run the same command with a newer one, for example: python3.%d %s\n"
-        % (OLDEST + tuple(sys.version_info[:2]) + (sys.executable, OLDEST[1], " ".join(sys.argv)))  # noqa: RUF005 - same
+        "rocmatrix needs Python {}.{} or later; this is Python {}.{} ({})\n"
+        "  Run the same command with a newer one, for example: python{}.{} {}\n".format(
+            OLDEST[0],
+            OLDEST[1],
+            sys.version_info[0],
+            sys.version_info[1],
+            sys.executable,
+            OLDEST[0],
+            OLDEST[1],
+            " ".join(sys.argv),
+        )
     )
     sys.exit(MISSING)

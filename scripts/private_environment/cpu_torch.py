@@ -1,4 +1,4 @@
-"""A CPU build of torch for the system tests: found by a dry run of pip, so that no CUDA build is ever downloaded unasked."""
+"""A CPU build of torch for the system tests, found by a dry run of pip: no CUDA build is ever downloaded unasked."""
 
 from __future__ import annotations
 
@@ -58,15 +58,13 @@ class NoCpuTorchError(MissingRequirementError):
 
 
 def install_torch(
-    environment: PrivateEnvironment, lock_file: Path, choice_file: Path, display: Display, lock: EnvironmentLock
+    environment: PrivateEnvironment, lock_file: Path, wheel: Wheel, display: Display, lock: EnvironmentLock
 ) -> None:
-    """Find a CPU build of torch, then install what it asks for (from the lock) and the wheel itself, by its sha256.
+    """Install what torch asks for, from its lock, and the wheel itself, by its sha256.
 
     Raises:
-        NoCpuTorchError: no place has one for this Python.
-        MissingRequirementError: it was found, and could not be installed.
+        MissingRequirementError: something of it could not be installed.
     """
-    wheel = find_torch(environment.python, read_choice(choice_file))
     display.say(f"  torch {wheel.version} sha256:{wheel.sha256}")
     install_lock(lock_file, environment, display, lock)
     requirement = environment.directory / "torch-wheel.txt"
@@ -104,7 +102,8 @@ def find_torch(python: Path, choice: Choice) -> Wheel:
             said.append(f"{place}: {reason}")
     raise NoCpuTorchError(
         f"no CPU build of torch ({choice.version}) was found: {'; '.join(said)}",
-        fix="Give pip an index or a folder that has one (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS). A CUDA build is never taken.",
+        fix="Give pip an index or a folder that has one (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS); "
+        "a CUDA build is never taken.",
     )
 
 
@@ -136,7 +135,13 @@ def _dry_run(python: Path, requirement: str, options: Sequence[str]) -> tuple[in
     command = [str(python), "-I", "-m", "pip", "install", *_DRY_RUN, *options, requirement]
     try:
         run = subprocess.run(
-            command, env=pip_variables(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_DRY_RUN_SECONDS
+            command,
+            env=pip_variables(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_DRY_RUN_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer in {_DRY_RUN_SECONDS:.0f} s"

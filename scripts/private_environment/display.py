@@ -60,7 +60,8 @@ class Display:
         fetched = sum(package.bytes or 0 for package in self._packages if package.downloaded)
         local = sum(package.bytes or 0 for package in self._packages if not package.downloaded)
         seconds = time.monotonic() - self._started
-        return f"{len(self._packages)} packages: {size(fetched)} downloaded, {size(local)} from this machine, {seconds:.0f} s"
+        origins = f"{size(fetched)} downloaded, {size(local)} from this machine"
+        return f"{len(self._packages)} packages: {origins}, {seconds:.0f} s"
 
     def _clear(self) -> None:
         if self._open_line:

@@ -1,4 +1,4 @@
-"""A private environment on disk: where it is, whether it is complete and still what its locks say, and how it is run."""
+"""A private environment on disk: where it is, whether it is whole and still what its locks say, how it is run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from private_environment.display import Display
 from private_environment.lock import EnvironmentLock
-from private_environment.machine import system_trouble
 
 _FORMAT = 1  # to be raised when what prepare() puts into an environment changes
 
@@ -45,7 +44,6 @@ class PrivateEnvironment:
     inputs: Sequence[Path]
     search_paths: Sequence[Path]
     install: Callable[[PrivateEnvironment, Display, EnvironmentLock], None]
-    _locks: list[EnvironmentLock] = field(default_factory=list)
 
     @property
     def directory(self) -> Path:
@@ -70,28 +68,6 @@ class PrivateEnvironment:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return stamp == self._expected_stamp() and self.python.exists()
-
-    def prepare(self) -> None:
-        """Make it unless it is there, and hold it for as long as this process, or the one it becomes, lives.
-
-        Raises:
-            MissingRequirementError: something needed is not to be had. Nothing half made is left then.
-            KeyboardInterrupt: interrupted; the same holds.
-        """
-        from private_environment.preparation import make  # noqa: PLC0415 - a start that finds it ready loads no more
-
-        try:
-            lock = EnvironmentLock(self.home / f"{self.directory.name}.lock")
-        except OSError as error:
-            raise system_trouble(error, self.directory) from error
-        self._locks.append(lock)
-        lock.share(self._wait)
-        if self.is_ready():
-            return
-        lock.exclude(self._wait)
-        if not self.is_ready():  # the one who was waited for may have made it
-            make(self, lock)
-        lock.share(self._wait)
 
     def complete(self) -> None:
         """Write the stamp that says this environment is whole; the last step of making it."""
@@ -125,8 +101,6 @@ class PrivateEnvironment:
 
     def become(self, module: str, arguments: Sequence[str], extra: Mapping[str, str] | None = None) -> NoReturn:
         """Turn this process into ``python -m module arguments`` of the environment; ``extra`` are more variables."""
-        for lock in self._locks:
-            lock.keep_across_exec()
         sys.stdout.flush()
         sys.stderr.flush()
         # -P: not the folder that the user is in, which may hold a module of the same name.
@@ -139,9 +113,9 @@ class PrivateEnvironment:
     def _expected_stamp(self) -> str:
         digest = hashlib.sha256()
         for file in self.inputs:
-            content = file.read_bytes()
-            digest.update(f"{file.name} {len(content)}\n".encode())
-            digest.update(content)
+            data = file.read_bytes()
+            digest.update(f"{file.name} {len(data)}\n".encode())
+            digest.update(data)
         content = {
             "format": _FORMAT,
             "inputs": f"sha256:{digest.hexdigest()}",
@@ -150,6 +124,3 @@ class PrivateEnvironment:
             "search-paths": [str(path) for path in self.search_paths],
         }
         return json.dumps(content, indent=2, sort_keys=True) + "\n"
-
-    def _wait(self) -> None:
-        print(f"{self.directory} is in use by another start; waiting for it to end", file=sys.stderr, flush=True)  # noqa: T201 - said at once

@@ -31,7 +31,7 @@ class EnvironmentLock:
 
     def keep_across_exec(self) -> None:
         """Stay held by the program that this process becomes, though not by the programs which that one starts."""
-        os.set_inheritable(self.descriptor, True)
+        os.set_inheritable(self.descriptor, True)  # noqa: FBT003 - the standard library takes it by position
 
     def _take(self, kind: int, waiting: Callable[[], None]) -> None:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from private_environment import REPOSITORY
 from private_environment.command import present
+from private_environment.preparation import prepare
 from private_environment.recipes import run_environment
 
 _HELP = """\
@@ -28,5 +29,5 @@ def _run(arguments: Sequence[str]) -> int:
     if {"-h", "--help"} & set(arguments) and not environment.is_ready():
         sys.stdout.write(_HELP)
         return 0
-    environment.prepare()
-    environment.become("rocmatrix", ["run", "--matrix", str(REPOSITORY / "matrix.yaml"), *arguments])
+    prepare(environment)
+    return environment.become("rocmatrix", ["run", "--matrix", str(REPOSITORY / "matrix.yaml"), *arguments])

@@ -1,4 +1,4 @@
-"""Runs pip for a private environment. Which index, proxy, certificates and cache are pip's own configuration's decision.
+"""Runs pip for a private environment. Which index, proxy, certificates and cache is up to pip's configuration.
 
 Only where to install is ours: settings that would send packages elsewhere are taken out of its variables.
 """
@@ -22,11 +22,12 @@ from rocmatrix.errors import MissingRequirementError
 
 # Each a pip option that says where or what to install, or silences the lines that are read here.
 _OURS = frozenset(
-    f"PIP_{name}"
-    for name in (
-        "USER TARGET PREFIX ROOT PYTHON SRC REQUIREMENT EDITABLE GROUP DRY_RUN REPORT QUIET VERBOSE NO_BINARY ONLY_BINARY "
-        "NO_DEPS IGNORE_INSTALLED FORCE_REINSTALL PROGRESS_BAR REQUIRE_VIRTUALENV NO_COLOR"
-    ).split()
+    {
+        *("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_SRC", "PIP_REQUIRE_VIRTUALENV"),
+        *("PIP_REQUIREMENT", "PIP_EDITABLE", "PIP_GROUP", "PIP_NO_DEPS", "PIP_IGNORE_INSTALLED", "PIP_FORCE_REINSTALL"),
+        *("PIP_NO_BINARY", "PIP_ONLY_BINARY", "PIP_DRY_RUN", "PIP_REPORT"),
+        *("PIP_QUIET", "PIP_VERBOSE", "PIP_PROGRESS_BAR", "PIP_NO_COLOR"),
+    }
 )
 WHEELS_ONLY = ("--only-binary=:all:", "--require-hashes")  # no compiler is needed, and nothing but what the lock names
 _SECONDS_TO_STOP = 5.0
@@ -70,7 +71,9 @@ def run_installer(command: Sequence[str], *, display: Display, keep_open: int) -
         _stop(process)
 
 
-def pip_install(python: Path, arguments: Sequence[str], *, display: Display, keep_open: int, progress: str = "raw") -> None:
+def pip_install(
+    python: Path, arguments: Sequence[str], *, display: Display, keep_open: int, progress: str = "raw"
+) -> None:
     """Install with the pip of an environment; ``arguments`` name the lock.
 
     ``progress`` is pip's own word: ``raw`` counts bytes, and only ``off`` is known to every pip.
@@ -93,7 +96,8 @@ def failure(output: PipOutput, directory: Path, status: int) -> MissingRequireme
     return MissingRequirementError(
         f"the private environment could not be set up: {missing}pip said: {said}{connection}",
         where=str(directory),
-        fix=_what_to_do(f"{said} {output.connection}", directory) + " Nothing half made was left; the next start begins anew.",
+        fix=_what_to_do(f"{said} {output.connection}", directory)
+        + " Nothing half made was left; the next start begins anew.",
     )
 
 
@@ -110,12 +114,12 @@ def _what_to_do(said: str, directory: Path) -> str:
         )
     if "DO NOT MATCH THE HASHES" in said:
         return (
-            "The index that pip is configured with served other bytes than the lock in requirements/ names, and they were "
+            "The index that pip is configured with served other bytes than the lock in requirements/ names; they were "
             "refused. Look at `python3 -m pip config list`; if the lock is out of date, run requirements/refresh.sh."
         )
     return (
-        "Check the network and pip's own settings (`python3 -m pip config list`, PIP_INDEX_URL, PIP_PROXY, PIP_NO_INDEX), "
-        "then run the same command again."
+        "Check the network and pip's own settings (`python3 -m pip config list`, PIP_INDEX_URL, PIP_PROXY, "
+        "PIP_NO_INDEX), then run the same command again."
     )
 
 

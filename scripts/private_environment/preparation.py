@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,39 @@ from private_environment.seeding import PIP_LOCK, seed
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def make(environment: PrivateEnvironment, lock: EnvironmentLock) -> None:
+def prepare(environment: PrivateEnvironment) -> None:
+    """Make the environment unless it is there, and hold it for as long as this process, or what it becomes, lives.
+
+    Raises:
+        MissingRequirementError: something needed is not to be had. Nothing half made is left then.
+        KeyboardInterrupt: interrupted; the same holds.
+    """
+
+    def wait() -> None:
+        print(f"{environment.directory} is in use by another start; waiting for it", file=sys.stderr, flush=True)
+
+    try:
+        lock = EnvironmentLock(environment.home / f"{environment.directory.name}.lock")
+    except OSError as error:
+        raise system_trouble(error, environment.directory) from error
+    lock.share(wait)
+    if not environment.is_ready():
+        lock.exclude(wait)
+        if not environment.is_ready():  # the one who was waited for may have made it
+            _make(environment, lock)
+        lock.share(wait)
+    lock.keep_across_exec()
+
+
+def install_lock(
+    path: Path, environment: PrivateEnvironment, display: Display, lock: EnvironmentLock, *, progress: str = "raw"
+) -> None:
+    """Install what a lock names, with the hashes that it names."""
+    arguments = ("--requirement", str(path))
+    pip_install(environment.python, arguments, display=display, keep_open=lock.descriptor, progress=progress)
+
+
+def _make(environment: PrivateEnvironment, lock: EnvironmentLock) -> None:
     """Make the environment anew; ``lock`` is held alone. Its stamp is written last.
 
     Raises:
@@ -44,14 +77,6 @@ def make(environment: PrivateEnvironment, lock: EnvironmentLock) -> None:
             _remove(environment)
             raise
     display.say(f"  {display.total()}")
-
-
-def install_lock(
-    path: Path, environment: PrivateEnvironment, display: Display, lock: EnvironmentLock, *, progress: str = "raw"
-) -> None:
-    """Install what a lock names, with the hashes that it names."""
-    arguments = ("--requirement", str(path))
-    pip_install(environment.python, arguments, display=display, keep_open=lock.descriptor, progress=progress)
 
 
 @contextmanager

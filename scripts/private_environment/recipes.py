@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from private_environment.display import Display
+from private_environment.cpu_torch import Wheel, install_torch
 from private_environment.environment import PrivateEnvironment
-from private_environment.lock import EnvironmentLock
+from private_environment.preparation import install_lock
 
 _REQUIREMENTS = "requirements"
 HOME_VARIABLE = "ROCMATRIX_ENVIRONMENTS"
@@ -23,19 +24,25 @@ def test_environment(repository: Path) -> PrivateEnvironment:
     return _from_lock(repository, "test")
 
 
-def torch_environment(repository: Path, below: PrivateEnvironment) -> PrivateEnvironment:
-    """Return a CPU build of torch with what it asks for, on top of the packages of the environment ``below``."""
-    from private_environment.cpu_torch import install_torch  # noqa: PLC0415 - build_matrix.py never needs it
+def torch_environment(repository: Path, below: PrivateEnvironment, find: Callable[[], Wheel]) -> PrivateEnvironment:
+    """Return a CPU build of torch with what it asks for, on top of the packages of the environment ``below``.
 
+    ``find`` tells the wheel; it is called where the environment has to be made, and only there.
+    """
     requirements = repository / _REQUIREMENTS
-    lock, choice = requirements / "torch.txt", requirements / "torch.toml"
+    lock = requirements / "torch.txt"
     return PrivateEnvironment(
         home=environments_home(repository),
         name="torch",
-        inputs=[requirements / "pip.txt", lock, choice],
+        inputs=[requirements / "pip.txt", lock, torch_choice(repository)],
         search_paths=[repository / "src", below.packages],
-        install=lambda environment, display, held: install_torch(environment, lock, choice, display, held),
+        install=lambda environment, display, held: install_torch(environment, lock, find(), display, held),
     )
+
+
+def torch_choice(repository: Path) -> Path:
+    """Return the file that says which torch the tests take, and where it may come from."""
+    return repository / _REQUIREMENTS / "torch.toml"
 
 
 def environments_home(repository: Path) -> Path:
@@ -46,16 +53,10 @@ def environments_home(repository: Path) -> Path:
 def _from_lock(repository: Path, name: str) -> PrivateEnvironment:
     requirements = repository / _REQUIREMENTS
     lock = requirements / f"{name}.txt"
-
-    def install(environment: PrivateEnvironment, display: Display, held: EnvironmentLock) -> None:
-        from private_environment.preparation import install_lock  # noqa: PLC0415 - only where something is installed
-
-        install_lock(lock, environment, display, held)
-
     return PrivateEnvironment(
         home=environments_home(repository),
         name=name,
         inputs=[requirements / "pip.txt", lock],
         search_paths=[repository / "src"],
-        install=install,
+        install=lambda environment, display, held: install_lock(lock, environment, display, held),
     )

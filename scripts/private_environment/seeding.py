@@ -1,4 +1,4 @@
-"""The ways in which a new environment gets its first pip: the one that came with Python, or one that is on this machine.
+"""The ways in which a new environment gets its first pip: the one that came with Python, or one of this machine.
 
 Whichever it was, the pip that requirements/pip.txt pins is installed with it next, so that all that follows behaves
 the same everywhere.
