@@ -8,6 +8,7 @@ import os
 import platform
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -119,7 +120,7 @@ def _innermost(error: Exception) -> str | None:
 
 
 def _keep_traceback(told: str, words: Sequence[str]) -> Path | None:
-    """Write a traceback into the output folder if there is one, else into the cache; ``None`` if neither can be."""
+    """Write a traceback into the output folder if there is one, else the cache or the temporary folder."""
     head = f"rocmatrix {rocmatrix.__version__}, Python {platform.python_version()}, {platform.platform()}\n{words}\n\n"
     name = f"traceback-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.txt"
     for folder in _crash_folders(words):
@@ -139,3 +140,4 @@ def _crash_folders(words: Sequence[str]) -> Iterator[Path]:
         from rocmatrix.pipeline import cache_folder  # noqa: PLC0415
 
         yield cache_folder()
+    yield Path(tempfile.gettempdir())

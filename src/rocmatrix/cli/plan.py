@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 
 from rocmatrix.cli.options import Verb, add_toolchain, positive
 from rocmatrix.errors import ExitCode
@@ -34,15 +33,14 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     """Plan, write ``plan.json`` and print the plan."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415
-    from rocmatrix.plan.github import rows  # noqa: PLC0415
+    from rocmatrix.plan.github import github_matrix  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document, write_line  # noqa: PLC0415
     from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
 
     result = follow(arguments, pipeline.plan).result
-    selected = replace(result.plan, units=result.units)
     if arguments.format == "github":
-        write_document(rows(selected, arguments.max_jobs), sys.stdout)
+        write_line(github_matrix(result.units, max_jobs=arguments.max_jobs), sys.stdout)
     elif arguments.json or arguments.format == "json":
         write_document(result.plan, sys.stdout)
     else:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 from rich.console import Console
 from rich.text import Text
 
@@ -15,7 +18,7 @@ def show_path_audit(audited: PathAudit, console: Console) -> None:
     for binary in audited.binaries:
         _show_facts(binary, console)
     for finding in audited.findings:
-        show_finding(audited.path, finding, console)
+        show_finding(dataclasses.replace(finding, where=_place(audited, finding)), console)
     errors = sum(finding.severity is Severity.ERROR for finding in audited.findings)
     warnings = len(audited.findings) - errors
     verdict = f"{audited.outcome.value}: {count(errors, 'error')}, {count(warnings, 'warning')}"
@@ -24,14 +27,19 @@ def show_path_audit(audited: PathAudit, console: Console) -> None:
     console.print(Text(said, style=style), soft_wrap=True)
 
 
-def show_finding(subject: str, finding: Finding, console: Console) -> None:
-    """Print one finding: what, where in the unit or path it speaks of, what to do, where the limit comes from."""
+def show_finding(finding: Finding, console: Console) -> None:
+    """Print one finding: what, where, what to do, and where the limit comes from."""
     style = "bold red" if finding.severity is Severity.ERROR else "yellow"
     head = Text.assemble((f"{finding.severity.value}[{one_line(finding.rule)}]", style), f": {one_line(finding.what)}")
     console.print(head, soft_wrap=True)
-    for name, value in (("in", f"{subject}: {finding.where}"), ("fix", finding.fix), ("source", finding.source)):
+    for name, value in (("in", finding.where), ("fix", finding.fix), ("source", finding.source)):
         console.print(Text(f"  {name + ':':<7} {one_line(value)}"), soft_wrap=True)
     console.print()
+
+
+def _place(audited: PathAudit, finding: Finding) -> str:
+    path = Path(audited.path)
+    return str((path if path.is_dir() else path.parent) / finding.where)
 
 
 def _show_facts(binary: BinaryFacts, console: Console) -> None:

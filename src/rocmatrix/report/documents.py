@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -121,7 +122,16 @@ def error_document(what: str, *, where: str | None, fix: str | None, code: ExitC
 
 def write_document(made: object, stream: TextIO) -> None:
     """Write a document as UTF-8, whatever the encoding of the stream."""
-    text = document.to_json(made)
+    _write(document.to_json(made), stream)
+
+
+def write_line(made: object, stream: TextIO) -> None:
+    """Write a document as one line, as ``$GITHUB_OUTPUT`` takes it."""
+    text = json.dumps(document.to_builtins(made), separators=(",", ":"))
+    _write(f"{text}\n".encode(), stream)
+
+
+def _write(text: bytes, stream: TextIO) -> None:
     if isinstance(stream, io.TextIOWrapper):
         stream.flush()
         stream.buffer.write(text)

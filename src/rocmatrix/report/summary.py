@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -53,7 +54,7 @@ def summarize(subject: Subject, console: Console, *, explain: bool = False, brie
     _failures(subject, console)
     for unit, record in subject.result.audits.items():
         for finding in record.findings:
-            show_finding(unit, finding, console)
+            show_finding(replace(finding, where=f"{unit}: {finding.where}"), console)
     if not brief:
         _places(subject, console)
     _last_line(subject, console)

@@ -1,0 +1,119 @@
+"""Python, cores, memory, disk, git and GPU of this machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from rocmatrix.machine.probe import Health, Probe, output
+
+DISK_NEEDED = 2 * 10**9
+"""Bytes that a run with the toolchain ``llvm`` needs at most, generously: torch headers, objects, packages."""
+MEMORY_PER_JOB = 2 * 10**9
+"""Bytes that one compiler process takes at most on the largest translation unit seen, generously."""
+
+_MEMINFO = Path("/proc/meminfo")
+_KFD = Path("/dev/kfd")
+_KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
+_GFX_MAJOR, _GFX_MINOR = 10_000, 100
+
+
+def python() -> Probe:
+    """Say which Python this is; an older one could not have started rocmatrix."""
+    detail = f"{platform.python_version()} ({sys.executable}), {platform.system()} {platform.machine()}"
+    here = (platform.system(), platform.machine())
+    if here == ("Linux", "x86_64"):
+        return Probe(name="Python", health=Health.OK, detail=detail, needed_by="everything", blocks_run=True)
+    return Probe(
+        name="Python",
+        health=Health.MISSING,
+        detail=detail,
+        needed_by="everything",
+        fix="Use a Linux x86-64 machine.",
+        blocks_run=True,
+    )
+
+
+def cores() -> Probe:
+    """Count the cores that this process may use."""
+    usable = len(os.sched_getaffinity(0))
+    return Probe(name="cores", health=Health.OK, detail=f"{usable} usable", needed_by="--jobs")
+
+
+def memory() -> Probe:
+    """Read how much memory is available, in bytes, and hold it against the cores."""
+    fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
+    available = int(fields["MemAvailable"].split()[0]) * 1024
+    jobs = len(os.sched_getaffinity(0))
+    enough = available >= MEMORY_PER_JOB * jobs
+    return Probe(
+        name="memory",
+        health=Health.OK if enough else Health.LOW,
+        detail=f"{available / 1e9:.1f} GB available",
+        needed_by="build, run",
+        fix=None if enough else f"Use --jobs {max(1, available // MEMORY_PER_JOB)}.",
+    )
+
+
+def disk(name: str, folder: Path) -> Probe:
+    """Measure the space left where a folder is or will be, and whether it can be written."""
+    place = next((parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists()), Path("/"))
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 1e9:.1f} GB free at {place}"
+    if not os.access(place, os.W_OK | os.X_OK) or not place.is_dir():
+        fix, detail, health = f"Make {place} a folder you can write to, or choose another.", f"{place}", Health.MISSING
+    elif free < DISK_NEEDED:
+        fix, health = f"Free some: a run may need up to {DISK_NEEDED / 1e9:.0f} GB.", Health.LOW
+    else:
+        return Probe(name=name, health=Health.OK, detail=detail, needed_by="build, run", blocks_run=True)
+    return Probe(name=name, health=health, detail=detail, needed_by="build, run", fix=fix, blocks_run=True)
+
+
+def git() -> Probe:
+    """Look for git, which provenance is read with."""
+    needed_by = "collect, run: provenance in metadata.json"
+    return _program("git", ["git", "--version"], needed_by=needed_by, fix="Install the package git.")
+
+
+def git_lfs() -> Probe:
+    """Look for git-lfs; no verb of this version needs it."""
+    return _program("git-lfs", ["git-lfs", "--version"], needed_by="nothing yet", fix="Install the package git-lfs.")
+
+
+def gpu() -> Probe:
+    """Look for AMD GPUs that the kernel driver offers, by their gfx names."""
+    needed_by = "nothing yet: no verb runs on a GPU in this version"
+    if not _KFD.exists():
+        detail = "no /dev/kfd: no AMD GPU, or its driver is not loaded"
+        return Probe(name="GPU", health=Health.MISSING, detail=detail, needed_by=needed_by)
+    names = [name for node in sorted(_KFD_NODES.glob("*/properties")) if (name := _gfx_name(node.read_text()))]
+    listed = ", ".join(names) or "none that the driver names"
+    if os.access(_KFD, os.R_OK | os.W_OK):
+        return Probe(name="GPU", health=Health.OK, detail=listed, needed_by=needed_by)
+    return Probe(
+        name="GPU",
+        health=Health.LOW,
+        detail=f"{listed}, but /dev/kfd cannot be opened",
+        needed_by=needed_by,
+        fix="Join the group that owns /dev/kfd.",
+    )
+
+
+def _program(name: str, command: list[str], *, needed_by: str, fix: str) -> Probe:
+    if not shutil.which(command[0]):
+        return Probe(name=name, health=Health.MISSING, detail="not on PATH", needed_by=needed_by, fix=fix)
+    return Probe(name=name, health=Health.OK, detail=output(command) or "version unknown", needed_by=needed_by)
+
+
+def _gfx_name(properties: str) -> str | None:
+    """Return the gfx name of a KFD node: ``gfx_target_version`` 90402 is gfx942; 0 is a CPU."""
+    fields = dict(line.split(maxsplit=1) for line in properties.splitlines() if " " in line)
+    version = int(fields.get("gfx_target_version", "0"))
+    if not version:
+        return None
+    major, rest = divmod(version, _GFX_MAJOR)
+    minor, stepping = divmod(rest, _GFX_MINOR)
+    return f"gfx{major}{minor:x}{stepping:x}"
