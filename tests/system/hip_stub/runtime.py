@@ -4,13 +4,16 @@ import ctypes
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import NoteSegment
 
 SUCCESS = 0
 LAUNCH_FAILURE = 719
@@ -60,6 +63,8 @@ class _Dim3(ctypes.Structure):
         return (self.x, self.y, self.z)
 
 
+_Dim3Pointer = ctypes._Pointer[_Dim3] if TYPE_CHECKING else object
+
 _OnLaunch = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_char_p,
@@ -87,13 +92,15 @@ class StubRuntime:
     def kernels(self) -> dict[str, tuple[KernelArgument, ...]]:
         """Return the explicit arguments of every kernel of the registered code objects, by name."""
         if not self._kernels:
-            count = self._library.hip_stub_binary_count()
-            for address in (self._library.hip_stub_bundle(index) for index in range(count)):
-                for code_object in read_bundle(lambda at, size, base=address: ctypes.string_at(base + at, size)):
+            for index in range(self._library.hip_stub_binary_count()):
+                for code_object in read_bundle(partial(_read_memory, self._library.hip_stub_bundle(index))):
                     self._kernels.update(read_kernels(code_object))
         return self._kernels
 
-    def _on_launch(self, name: bytes, grid, block, arguments, shared: int, stream: int | None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001 - ctypes pointers have no useful type
+    def _on_launch(  # noqa: PLR0917 - the callback's signature is the stub's
+        self, name: bytes, grid: "_Dim3Pointer", block: "_Dim3Pointer", arguments: Sequence[int], shared: int,
+        stream: int | None,
+    ) -> int:  # fmt: skip
         kernel = name.decode()
         layout = self.kernels()[kernel]
         self.launches.append(
@@ -107,6 +114,10 @@ class StubRuntime:
             )
         )
         return self.result
+
+
+def _read_memory(base: int, at: int, size: int) -> bytes:
+    return ctypes.string_at(base + at, size)
 
 
 def read_bundle(read: Callable[[int, int], bytes]) -> Iterator[bytes]:
@@ -125,12 +136,16 @@ def read_bundle(read: Callable[[int, int], bytes]) -> Iterator[bytes]:
 def read_kernels(code_object: bytes) -> Iterator[tuple[str, tuple[KernelArgument, ...]]]:
     """Yield name and explicit arguments of every kernel in a code object, from its metadata note."""
     for segment in ELFFile(BytesIO(code_object)).iter_segments("PT_NOTE"):
+        assert isinstance(segment, NoteSegment)
         for note in segment.iter_notes():
             if (note["n_name"], note["n_type"]) != (_NOTE_OWNER, _NOTE_TYPE):
                 continue
             for kernel in msgspec.msgpack.decode(note["n_descdata"])["amdhsa.kernels"]:
-                yield kernel[".name"], tuple(
-                    KernelArgument(offset=item[".offset"], size=item[".size"], kind=item[".value_kind"])
-                    for item in kernel.get(".args", ())
-                    if not item[".value_kind"].startswith("hidden_")
+                yield (
+                    kernel[".name"],
+                    tuple(
+                        KernelArgument(offset=item[".offset"], size=item[".size"], kind=item[".value_kind"])
+                        for item in kernel.get(".args", ())
+                        if not item[".value_kind"].startswith("hidden_")
+                    ),
                 )
