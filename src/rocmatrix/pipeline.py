@@ -188,6 +188,7 @@ def _build(context: _Context, result: RunResult) -> RunResult:
         emit=context.emit,
         jobs=options.jobs,
         use_cache=options.use_cache,
+        cache=cache_folder(),
     )
     return replace(result, builds=builds)
 

@@ -1,0 +1,69 @@
+"""What decides the bytes of a payload, and the short name that the binary carries of it.
+
+``uid`` names the extension module and the namespace of its ops. It depends on the sources and the recipe version only,
+so that all variants of a kernel share it and two of them can be byte-identical (docs/decisions/0004-uid.md).
+``inputs_digest`` covers everything; two builds with the same one have the same bytes.
+"""
+
+from __future__ import annotations
+
+from rocmatrix import digest, document
+from rocmatrix.build import ops_module, registration
+from rocmatrix.build.sources import Project
+from rocmatrix.digest import Digest
+from rocmatrix.plan.model import Unit
+from rocmatrix.records import InputDigests, ToolchainIdentity
+
+RECIPE_VERSION = 1
+"""One number per rocmatrix release: raised whenever a release builds other bytes from the same sources."""
+
+_UID_DIGITS = 8
+
+
+def sources_digest(project: Project) -> Digest:
+    """Return the digest of build.toml and every other file that a build may read, names and contents."""
+    return digest.of_parts((file.path, file.content) for file in project.files)
+
+
+def uid(project: Project) -> str:
+    """Return the 8 hexadecimal digits that name the extension in all variants of a kernel."""
+    parts = [("sources", sources_digest(project).encode()), ("recipe", str(RECIPE_VERSION).encode())]
+    return digest.of_parts(parts).removeprefix("sha256:")[:_UID_DIGITS]
+
+
+def extension_name(project: Project) -> str:
+    """Return the name of the extension: file stem, torch.ops namespace, ``PyInit_`` suffix and ``id`` in metadata.json.
+
+    kernel-builder's form is ``_<module>_<backend>_<unique id>``.
+    """
+    return f"_{project.manifest.module}_rocm_{uid(project)}"
+
+
+def input_digests(
+    project: Project, unit: Unit, *, toolchain: ToolchainIdentity | None, headers: Digest | None
+) -> InputDigests:
+    """Return the digests of all that decides the bytes of a unit's payload."""
+    asked = [unit.kernel, unit.variant, unit.abi, unit.torch, unit.rocm, sorted(unit.archs)]
+    return InputDigests(
+        sources=sources_digest(project),
+        unit=digest.of_bytes(digest.canonical_json(asked)),
+        toolchain=digest.of_bytes(document.to_json(toolchain)) if toolchain else None,
+        headers=headers,
+        recipe=_recipe_digest(),
+    )
+
+
+def inputs_digest(parts: InputDigests) -> Digest:
+    """Return the one digest over all parts."""
+    return digest.of_bytes(document.to_json(parts))
+
+
+def _recipe_digest() -> Digest:
+    """Return the digest of the recipe version and of the texts that rocmatrix generates, for a name of its own."""
+    return digest.of_parts(
+        [
+            ("version", str(RECIPE_VERSION).encode()),
+            ("registration.h", registration.text("_name").encode()),
+            ("_ops.py", ops_module.text("_name", compiled=True).encode()),
+        ]
+    )

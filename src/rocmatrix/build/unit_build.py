@@ -1,0 +1,161 @@
+"""One unit from its sources to a payload that the toolchain's gates let through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+from rocmatrix.build import registration
+from rocmatrix.build.graph import GraphRun, run_graph
+from rocmatrix.build.headers import SharedHeaders
+from rocmatrix.build.identity import extension_name
+from rocmatrix.build.payload import write_payload
+from rocmatrix.build.sources import Project
+from rocmatrix.engine.interface import Engine
+from rocmatrix.errors import BuildError, MissingRequirementError
+from rocmatrix.events import Emit, Stage, UnitProgress
+from rocmatrix.plan.model import Abi, Unit
+from rocmatrix.records import Gate, HeadersOrigin
+from rocmatrix.toolchain.interface import BuildRequest, Toolchain
+
+_CXX20_SINCE = (2, 12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workshop:
+    """What the builds of one run share.
+
+    Attributes:
+        engine: runs commands.
+        headers: of torch, for stable-ABI units.
+        device_cache: folder for code objects that units share.
+        jobs: commands of one unit that run at the same time.
+        emit: takes progress.
+    """
+
+    engine: Engine
+    headers: SharedHeaders
+    device_cache: Path
+    jobs: int
+    emit: Emit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """What became of a build that could be started.
+
+    Attributes:
+        payload: folder of the payload; ``None`` if there is none.
+        headers: where the torch headers came from, if the unit needs them.
+        gates: what the toolchain tried.
+        error: the first error of a failure, or ``None``.
+    """
+
+    payload: Path | None
+    headers: HeadersOrigin | None = None
+    gates: tuple[Gate, ...] = ()
+    error: str | None = None
+
+
+def build_unit(
+    unit: Unit, project: Project, toolchain: Toolchain | None, workshop: Workshop, *, scratch: Path, log: TextIO
+) -> Built:
+    """Build one unit below a scratch folder.
+
+    Raises:
+        MissingRequirementError: the toolchain objects to the unit, or something that it needs is missing.
+    """
+    if toolchain is None or project.manifest.torch is None:
+        return _assembled(project, scratch, log, None)
+    objection = toolchain.objection(unit, project.manifest)
+    if objection:
+        raise MissingRequirementError(
+            objection, where=unit.id, fix="Name another toolchain for it in matrix.yaml, or with --toolchain."
+        )
+    include, headers = workshop.headers.get() if unit.abi is Abi.STABLE else (None, None)
+    request = _request(unit, project, scratch, workshop, include)
+    _lay_out(project, request)
+    try:
+        _compile(request, toolchain, workshop, log)
+    except BuildError as err:
+        return Built(payload=None, headers=headers, error=err.what)
+    gates = _tried(toolchain, request, log)
+    if failed := [gate for gate in gates if not gate.passed]:
+        error = "\n".join(f"gate {gate.name}: {gate.detail}" for gate in failed)
+        return Built(payload=None, headers=headers, gates=gates, error=error)
+    return replace(_assembled(project, scratch, log, request.output), headers=headers, gates=gates)
+
+
+def _assembled(project: Project, scratch: Path, log: TextIO, library: Path | None) -> Built:
+    payload = scratch / "payload"
+    for name in write_payload(project, payload, extension=extension_name(project), library=library):
+        print(f"left out: {name}, its suffix is not in pyext", file=log)
+    return Built(payload=payload)
+
+
+def cxx_standard(torch: str) -> str:
+    """Return the C++ standard that a torch's headers want: kernel-builder takes C++20 from 2.12 on, C++17 before."""
+    major, minor = (int(part) for part in torch.split(".")[:2])
+    return "c++20" if (major, minor) >= _CXX20_SINCE else "c++17"
+
+
+def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, include: Path | None) -> BuildRequest:
+    extension = extension_name(project)
+    headers_of = workshop.headers.pin.version if unit.abi is Abi.STABLE or unit.torch is None else unit.torch
+    return BuildRequest(
+        unit=unit,
+        manifest=project.manifest,
+        project=scratch / "project",
+        generated=scratch / "generated",
+        torch_include=include,
+        work=scratch / "work",
+        device_cache=workshop.device_cache,
+        extension=extension,
+        output=scratch / "output" / f"{extension}.abi3.so",
+        cxx_standard=cxx_standard(headers_of),
+    )
+
+
+def _lay_out(project: Project, request: BuildRequest) -> None:
+    """Write the private copy of the sources and what is generated, and make the folders of the build."""
+    for folder in (request.project, request.generated, request.work, request.output.parent, request.device_cache):
+        folder.mkdir(parents=True, exist_ok=True)
+    project.write_to(request.project)
+    (request.generated / registration.NAME).write_text(registration.text(request.extension), encoding="utf-8")
+
+
+def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, log: TextIO) -> None:
+    unit = request.unit.id
+
+    def on_step(done: int, total: int, label: str) -> None:
+        workshop.emit(UnitProgress(unit=unit, stage=Stage.BUILD, done=done, total=total, step=label))
+
+    run = GraphRun(
+        engine=workshop.engine,
+        folder=request.work,
+        writable=(request.output.parent, request.device_cache),
+        project=request.project,
+        jobs=workshop.jobs,
+        log=_line_writer(log),
+        on_step=on_step,
+    )
+    run_graph(toolchain.steps(request), request.output, run)
+    if not request.output.is_file():
+        raise BuildError(f"all steps passed, but there is no {request.output.name}")
+
+
+def _tried(toolchain: Toolchain, request: BuildRequest, log: TextIO) -> tuple[Gate, ...]:
+    gates = toolchain.gates(request)
+    for gate in gates:
+        print(f"gate {gate.name}: {'passed' if gate.passed else 'FAILED'}: {gate.detail}", file=log, flush=True)
+    return gates
+
+
+def _line_writer(log: TextIO) -> Callable[[str], None]:
+    def write(line: str) -> None:
+        log.write(f"{line}\n")
+        log.flush()
+
+    return write
