@@ -80,12 +80,12 @@ def git() -> Probe:
 
 def git_lfs() -> Probe:
     """Look for git-lfs; no verb of this version needs it."""
-    return _program("git-lfs", ["git-lfs", "--version"], needed_by="nothing yet", fix="Install the package git-lfs.")
+    return _program("git-lfs", ["git-lfs", "--version"], needed_by="no verb yet", fix="Install the package git-lfs.")
 
 
 def gpu() -> Probe:
     """Look for AMD GPUs that the kernel driver offers, by their gfx names."""
-    needed_by = "nothing yet: no verb runs on a GPU in this version"
+    needed_by = "no verb yet"
     if not _KFD.exists():
         detail = "no /dev/kfd: no AMD GPU, or its driver is not loaded"
         return Probe(name="GPU", health=Health.MISSING, detail=detail, needed_by=needed_by)

@@ -85,7 +85,7 @@ def podman() -> Probe:
     found = shutil.which("podman")
     detail = output([found, "--version"]) if found else "not on PATH"
     health = Health.OK if found else Health.MISSING
-    return Probe(name="podman", health=health, detail=detail or "version unknown", needed_by="nothing yet")
+    return Probe(name="podman", health=health, detail=detail or "version unknown", needed_by="no verb yet")
 
 
 def _docker_version(path: str) -> str:

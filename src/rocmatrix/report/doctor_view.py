@@ -33,17 +33,13 @@ def blockers(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 
 def show_probes(probes: tuple[Probe, ...], console: Console) -> None:
     """Print a table of what was looked for, and what to do about what is missing."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("", no_wrap=True)
-    table.add_column("what", no_wrap=True)
-    table.add_column("found", overflow="fold")
-    table.add_column("needed by", overflow="fold", style="dim")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for probe in probes:
         style = _STYLES[probe.health] if probe.blocks_run or probe.health is not Health.MISSING else "dim"
-        found = Text(one_line(probe.detail))
-        if probe.fix:
-            found.append(f"\n{one_line(probe.fix)}", style="yellow" if probe.blocks_run else "dim")
-        table.add_row(Text(probe.health.value, style=style), one_line(probe.name), found, one_line(probe.needed_by))
+        table.add_row(Text(probe.health.value, style=style), one_line(probe.name), _found(probe))
     console.print(table)
     console.print()
     if stopping := blockers(probes):
@@ -51,3 +47,12 @@ def show_probes(probes: tuple[Probe, ...], console: Console) -> None:
         console.print(Text(f"rocmatrix run cannot work here: missing {names}", style="bold red"))
     else:
         console.print(Text("rocmatrix run can work here", style="bold green"))
+
+
+def _found(probe: Probe) -> Text:
+    found = Text(one_line(probe.detail))
+    if probe.needed_by:
+        found.append(f"  (for {one_line(probe.needed_by)})", style="dim")
+    if probe.fix:
+        found.append(f"\n{one_line(probe.fix)}", style="yellow" if probe.blocks_run else "")
+    return found

@@ -68,7 +68,11 @@ class LineReporter(BoardKeeper):
             case Transfer():
                 known, ended = event.what in self.board.transfers, event.received == event.total
                 return self._verbosity > Verbosity.QUIET and (ended or not known)
-            case _:
+            case RunStarted():
+                loud = False
+                if not event.stages:
+                    return False
+            case UnitStarted():
                 loud = False
         return loud or self._verbosity > Verbosity.QUIET
 
@@ -81,8 +85,7 @@ def describe(event: Event) -> str:
     """Return the line for an event; that of a failure has its error below it, each line behind a bar."""
     match event:
         case RunStarted():
-            through = f" to {', '.join(event.stages)}" if event.stages else ""
-            return f"{count(len(event.units), 'unit')}{through}"
+            return f"{count(len(event.units), 'unit')} to {', '.join(event.stages)}"
         case UnitStarted():
             return _line(event.stage, "started", event.unit, event.reason)
         case UnitProgress():

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocmatrix.plan.model import Cell, CellState, UnitId
-from rocmatrix.records import Outcome
+from rocmatrix.plan.model import Cell, CellState, Unit, UnitId
+from rocmatrix.records import CollectedVariant, Outcome
 from rocmatrix.report.board import Board
 
 if TYPE_CHECKING:
     from rocmatrix.pipeline import Options, RunResult
+
+
+NOT_COLLECTED = "not collected"
+"""Fate of a cell whose unit exists in the plan, and not in the set to publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +42,20 @@ class Subject:
     def fates(self) -> dict[str, int]:
         """How many cells end how: served, failed, not collected, not selected, refused, excluded; no zeros."""
         ends = [self._fate(cell) for cell in self.result.plan.cells]
-        order = ("served", "failed", "not collected", "not selected", "refused", "excluded")
+        order = ("served", "failed", NOT_COLLECTED, "not selected", "refused", "excluded")
         return {fate: ends.count(fate) for fate in order if fate in ends}
+
+    def collected(self, unit: Unit) -> CollectedVariant | None:
+        """Return what was collected of a unit, if anything was."""
+        coverage = self.result.coverage.get(unit.kernel)
+        variants = coverage.variants if coverage else ()
+        return next((variant for variant in variants if variant.unit == unit.id), None)
+
+    def tested(self, unit: Unit) -> str | None:
+        """Return how a collected unit was tested, e.g. ``untested: no GPU and no emulator``."""
+        coverage = self.result.coverage.get(unit.kernel)
+        cells = coverage.cells if coverage else ()
+        return next((f"{cell.tested.value}: {cell.reason}" for cell in cells if cell.variant == unit.variant), None)
 
     def _fate(self, cell: Cell) -> str:
         if cell.state is not CellState.SERVED:
@@ -48,5 +64,5 @@ class Subject:
             return "failed"
         if coverage := self.result.coverage.get(cell.kernel):
             collected = any(reached.cell == cell.id and reached.variant for reached in coverage.cells)
-            return "served" if collected else "not collected"
+            return "served" if collected else NOT_COLLECTED
         return "served" if any(unit.id == cell.unit for unit in self.result.units) else "not selected"

@@ -11,12 +11,12 @@ from rich.text import Text
 from rocmatrix.errors import ExitCode
 from rocmatrix.events import Stage, State
 from rocmatrix.plan.model import PlannedKernel, Unit, UnitId
-from rocmatrix.records import BuildRecord, CheckRecord, Tested
+from rocmatrix.records import CheckRecord, Tested
 from rocmatrix.report.audit_view import show_finding
 from rocmatrix.report.grid import BROKEN, grid, hanging, legend, letters
 from rocmatrix.report.lines import quoted
 from rocmatrix.report.plan_view import title
-from rocmatrix.report.subject import Subject
+from rocmatrix.report.subject import NOT_COLLECTED, Subject
 from rocmatrix.report.text import count, duration, one_line, size
 from rocmatrix.report.unit_table import stage_reasons, unit_table
 from rocmatrix.store import Store
@@ -78,7 +78,7 @@ def _kernel(subject: Subject, kernel: PlannedKernel, console: Console) -> None:
         style = "bold red" if unit.id in broken else "bold green"
         failed = (" failed", "bold red") if unit.id in broken else ""
         console.print(Text.assemble((f"  {names[unit.id]:<2} ", style), one_line(unit.id), failed))
-        for line in _bytes(subject.result.builds.get(unit.id)):
+        for line in _bytes(subject, unit):
             console.print(Text(f"     {line}"), soft_wrap=True)
     table = legend(plan, kernel.name)
     if broken & set(names):
@@ -90,9 +90,13 @@ def _kernel(subject: Subject, kernel: PlannedKernel, console: Console) -> None:
     _how(subject, units, names, console)
 
 
-def _bytes(record: BuildRecord | None) -> list[str]:
-    """Return sizes and digests of a payload and its shared objects."""
-    if record is None or record.artifact_digest is None:
+def _bytes(subject: Subject, unit: Unit) -> list[str]:
+    """Return sizes and digests of a payload and its shared objects, as far as this command knows them."""
+    record = subject.result.builds.get(unit.id)
+    if record is None:
+        collected = subject.collected(unit)
+        return [f"collected  {size(collected.size)}", f"  {collected.artifact_digest}"] if collected else []
+    if record.artifact_digest is None:
         return []
     lines = []
     for file in record.files:
@@ -110,9 +114,10 @@ def _how(subject: Subject, units: list[Unit], names: dict[UnitId, str], console:
         if build and build.toolchain and build.artifact_digest:
             words = f"compiled by {build.toolchain.description}, isolation: {build.isolation.value}"
             said.setdefault((words, ""), []).append(names[unit.id])
-        if check:
-            style = "yellow" if check.tested is Tested.UNTESTED else ""
-            said.setdefault((_tested(check), style), []).append(names[unit.id])
+        tested = _tested(check) if check else subject.tested(unit)
+        if tested:
+            style = "yellow" if tested.startswith(Tested.UNTESTED) else ""
+            said.setdefault((tested, style), []).append(names[unit.id])
     table = hanging()
     for (words, style), who in said.items():
         table.add_row("", Text(" ".join(who), style="bold"), Text(one_line(words), style=style))
@@ -158,15 +163,24 @@ def _places(subject: Subject, console: Console) -> None:
 
 
 def _last_line(subject: Subject, console: Console) -> None:
-    result, code = subject.result, subject.result.exit_code
+    result = subject.result
     cells = ", ".join(f"{number} {fate}" for fate, number in subject.fates.items())
     parts = [f"{count(len(result.plan.cells), 'cell')}: {cells}", *_work(subject)]
     if subject.board.received:
         parts.append(f"{size(subject.board.received)} fetched")
     parts.append(duration(result.seconds))
-    ended = "done" if code is ExitCode.DONE else f"exit code {int(code)}: {MEANINGS.get(code, code.name.lower())}"
-    style = "bold green" if code is ExitCode.DONE else "bold red"
+    ended, style = _ending(subject)
     console.print(Text(f"{subject.command}: {'; '.join(parts)}; {ended}", style=style), soft_wrap=True)
+
+
+def _ending(subject: Subject) -> tuple[str, str]:
+    """Return how the command ended, and in which style that is said."""
+    code = subject.result.exit_code
+    if code is not ExitCode.DONE:
+        return f"exit code {int(code)}: {MEANINGS.get(code, code.name.lower())}", "bold red"
+    if missing := subject.fates.get(NOT_COLLECTED):
+        return f"done, but {count(missing, 'cell')} of the promise not collected", "bold yellow"
+    return "done", "bold green"
 
 
 def _work(subject: Subject) -> list[str]:
