@@ -90,7 +90,7 @@ def _parse_header(data: bytes | mmap.mmap) -> Header:
     try:
         elf = ELFFile(stream)
         count, start, step = int(elf["e_phnum"]), int(elf["e_phoff"]), int(elf["e_phentsize"])
-        wanted = range(min(count, MAX_SEGMENTS))
+        wanted = range(count if count <= MAX_SEGMENTS else 0)
         entries = [struct_parse(elf.structs.Elf_Phdr, stream, stream_pos=start + i * step) for i in wanted]
         segments = tuple(
             Segment(

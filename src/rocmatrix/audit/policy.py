@@ -11,6 +11,8 @@ from importlib.resources import files
 from rocmatrix import digest
 from rocmatrix.digest import Digest
 
+_LINUX_MACROS = {"HAVE_FORK", "PY_HAVE_THREAD_NATIVE_ID"}
+"""Conditions of abi3info under which Linux builds of CPython have a symbol; the others are for Windows or debugging."""
 _FILES = ("limits.toml", "libraries.toml", "machines.toml")
 
 
@@ -82,11 +84,15 @@ def load_policy() -> Policy:
 
 
 def stable_abi(python: str) -> frozenset[str]:
-    """Return the symbols of CPython's stable ABI that every Python from this version on has, e.g. ``3.9``."""
+    """Return the symbols of CPython's stable ABI that every Python for Linux from a version on has, e.g. ``3.9``."""
     from abi3info import DATAS, FUNCTIONS  # noqa: PLC0415 - only an audit needs it
     from abi3info.models import PyVersion  # noqa: PLC0415 - as above
 
     major, minor = python.split(".")
     limit = PyVersion(int(major), int(minor))
     everything = [*FUNCTIONS.items(), *DATAS.items()]
-    return frozenset(str(symbol.linux) for symbol, item in everything if item.added <= limit)
+    return frozenset(
+        str(symbol.linux)
+        for symbol, item in everything
+        if item.added <= limit and (item.ifdef is None or item.ifdef.name in _LINUX_MACROS)
+    )

@@ -11,6 +11,9 @@ from rocmatrix.records import Finding, Severity
 
 RULE = "version-ceilings"
 _NUMBERED = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*?)_(\d+(?:\.\d+)*)", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)*", re.ASCII)
+_DIGITS = 9
+"""Digits of one part of a version at most; anything longer counts as higher than all."""
 _SHOWN = 3
 """Symbols that a finding names at most."""
 
@@ -41,8 +44,7 @@ def _ceiling_of(version: str, ceilings: Mapping[str, Ceiling]) -> Ceiling | None
 
 def _judge(binary: Binary, version: str, ceiling: Ceiling, policy: Policy) -> Iterator[Finding]:
     asked = version.removeprefix(f"{ceiling.family}_")
-    numbered = _NUMBERED.fullmatch(version)
-    if asked in ceiling.also or (numbered and _ordered(asked) <= _ordered(ceiling.highest)):
+    if asked in ceiling.also or (_NUMBER.fullmatch(asked) and _ordered(asked) <= _ordered(ceiling.highest)):
         return
     users = sorted(symbol.name for symbol in binary.elf.symbols if symbol.version == version and not symbol.defined)
     named = ", ".join(users[:_SHOWN]) + (f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else "")
@@ -58,5 +60,5 @@ def _judge(binary: Binary, version: str, ceiling: Ceiling, policy: Policy) -> It
 
 
 def _ordered(number: str) -> tuple[int, ...]:
-    """Return a dotted number for comparing; digits beyond any real version are cut, so that none takes long."""
-    return tuple(int(part[:9]) for part in number.split("."))
+    """Return a dotted number for comparing."""
+    return tuple(int(part) if len(part) <= _DIGITS else 10**_DIGITS for part in number.split("."))
