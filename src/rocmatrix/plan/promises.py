@@ -93,13 +93,15 @@ def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
     """Return the cell as the excludes leave it; a rule that took anything is added to ``matched``."""
     places = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
     for number, rule in sorted((rule for place in places for rule in excludes.get(place, ())), key=itemgetter(0)):
+        if cell.excluded is not None:
+            break
         left = () if rule.archs is None else tuple(arch for arch in cell.archs if arch not in rule.archs)
         if left == cell.archs:
             continue
         matched.add(number)
         if left:
             cell = replace(cell, archs=left)
-        elif cell.excluded is None:
+        else:
             words = f": {rule.reason}" if rule.reason else ""
             cell = replace(cell, excluded=f"excluded by {rule.where}{words}")
     return cell
