@@ -248,7 +248,7 @@ def check_record(rocm: str) -> CheckRecord:
     )
 
 
-def make_subject(out: Path = Path("dist")) -> Subject:
+def make_subject(*, matrix: Path = Path("matrix.yaml"), out: Path = Path("dist")) -> Subject:
     plan = make_plan()
     whole = [rocm for rocm in ROCMS if rocm != FAILED_ROCM]
     result = RunResult(
@@ -260,5 +260,5 @@ def make_subject(out: Path = Path("dist")) -> Subject:
         exit_code=ExitCode.BUILD,
         seconds=64.2,
     )
-    options = Options(matrix=Path("matrix.yaml"), out=out)
+    options = Options(matrix=matrix, out=out)
     return Subject(command="run", options=options, result=result, board=played())

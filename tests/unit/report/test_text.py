@@ -1,0 +1,85 @@
+"""Sizes and times read well, and foreign text cannot act on a terminal."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocmatrix.report.text import clock, count, duration, encodable, one_line, size, visible
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_no_control_character_survives(text: str) -> None:
+    shown = visible(text)
+    assert all(
+        character == "\n" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        for character in shown
+    )
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_one_line_is_one_line(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S"])))
+def test_harmless_text_is_not_touched(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+        ("over\rwritten", r"over\rwritten"),
+        ("if (\u202eadmin", r"if (\u202eadmin"),
+        ("\udcff.hip", r"\udcff.hip"),
+        ("one\r\ntwo", "one\ntwo"),
+        ("\tx", "    x"),
+        ("a\u2028b", r"a\u2028b"),
+    ],
+)
+def test_controls_are_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_499, "999.5 kB"),
+        (999_999, "1.0 MB"),
+        (3_400_000, "3.4 MB"),
+        (2_500_000_000_000_000, "2500.0 TB"),
+    ],
+)
+def test_a_size_is_said_in_the_unit_that_suits_it(number: int, shown: str) -> None:
+    assert size(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (7620.0, "2 h 07 min")],
+)
+def test_a_duration_never_shows_sixty_of_anything(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+@given(st.floats(min_value=0, max_value=99 * 3600))
+def test_a_clock_fits_its_column(seconds: float) -> None:
+    assert len(clock(seconds)) <= len("2:07:00") + 1
+
+
+def test_a_clock_counts_minutes_and_hours() -> None:
+    assert [clock(value) for value in (3.1, 61.5, 7620.0)] == ["3.1 s", "1:02", "2:07:00"]
+
+
+def test_nouns_agree_with_their_number() -> None:
+    assert [count(number, "cell") for number in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+
+
+def test_a_name_that_is_not_utf8_can_be_written_as_json() -> None:
+    assert encodable("\udcff.hip").encode("utf-8") == rb"\udcff.hip"
