@@ -93,21 +93,32 @@ def read_file(path: Path, machines: Mapping[int, str]) -> VariantFacts:
 
 
 def _walk(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the regular files below a folder, and what is neither a file nor a folder of it, as sorted paths."""
-    root = folder.resolve()
+    """Return the regular files below a folder as sorted paths, and what is neither a file nor a folder of it.
+
+    A folder that cannot be listed and a name that is not UTF-8 count as the latter.
+    """
+    root = os.path.realpath(folder)
     paths: list[str] = []
     strays: list[str] = []
-    for parent, folders, names in os.walk(folder):
-        for entry in sorted([*names, *(name for name in folders if (Path(parent) / name).is_symlink())]):
+
+    def unlisted(err: OSError) -> None:
+        strays.append(_printable(os.path.relpath(str(err.filename), folder)))
+
+    for parent, folders, names in os.walk(folder, onerror=unlisted):
+        for entry in [*names, *(name for name in folders if (Path(parent) / name).is_symlink())]:
             path = Path(parent) / entry
             name = path.relative_to(folder).as_posix()
-            target = path.resolve()
-            inside = target.is_relative_to(root) and target.is_file()
-            (paths if inside else strays).append(name)
+            target = Path(os.path.realpath(path))
+            regular = target.is_relative_to(root) and target.is_file() and _printable(name) == name
+            (paths if regular else strays).append(_printable(name))
         if len(paths) + len(strays) > MAX_FILES:
             strays.append(f"more than {MAX_FILES} files")
             break
     return sorted(paths), sorted(strays)
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _counts(name: str) -> bool:

@@ -15,7 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
+from elftools.elf.sections import SymbolTableSection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -43,22 +46,24 @@ SMALL = min((path for path in FOREIGN if facts_of(path).version_needs), key=lamb
 
 
 def by_sections(path: Path) -> tuple[list[str], set[tuple[str, str]], dict[str, str | None]]:
-    """Return needed libraries, version needs and undefined symbols with versions by pyelftools, from section headers."""
+    """Return needed libraries, version needs, and undefined symbols with versions, by pyelftools' section readers."""
     with path.open("rb") as stream:
         elf = ELFFile(stream)
-        needed = [
-            tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags() if tag.entry.d_tag == "DT_NEEDED"
-        ]
-        versions = {}
-        needs = elf.get_section_by_name(".gnu.version_r")
-        for need, auxiliaries in needs.iter_versions() if needs else ():
-            for auxiliary in auxiliaries:
-                versions[auxiliary["vna_other"]] = (need.name, auxiliary.name)
-        numbers = elf.get_section_by_name(".gnu.version")
+        sections = {section.name: section for section in elf.iter_sections()}
+        dynamic, symbols = sections[".dynamic"], sections[".dynsym"]
+        needs, numbers = sections.get(".gnu.version_r"), sections.get(".gnu.version")
+        assert isinstance(dynamic, DynamicSection)
+        assert isinstance(symbols, SymbolTableSection)
+        needed = [vars(tag)["needed"] for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+        versions = {
+            auxiliary["vna_other"]: (str(need.name), auxiliary.name)
+            for need, auxiliaries in (needs.iter_versions() if isinstance(needs, GNUVerNeedSection) else ())
+            for auxiliary in auxiliaries
+        }
         undefined: dict[str, str | None] = {}
-        for index, symbol in enumerate(elf.get_section_by_name(".dynsym").iter_symbols()):
+        for index, symbol in enumerate(symbols.iter_symbols()):
             if symbol.name and symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL":
-                number = numbers.get_symbol(index)["ndx"] if numbers else 1
+                number = numbers.get_symbol(index)["ndx"] if isinstance(numbers, GNUVerSymSection) else 1
                 undefined[symbol.name] = versions[number][1] if number in versions else None
     return needed, set(versions.values()), undefined
 
