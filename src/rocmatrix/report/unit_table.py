@@ -33,7 +33,9 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
         rows: units to show at most; those that failed or are at work come first. ``None`` shows all.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("unit", no_wrap=True, overflow="ellipsis")
+    longest = max((len(unit) for unit in board.rows), default=0)
+    whole = min(longest, width // 2) if width >= _WITH_REASON else None
+    table.add_column("unit", no_wrap=True, overflow="ellipsis", min_width=whole)
     for stage in board.stages:
         table.add_column(stage.value, no_wrap=True, min_width=_WIDTHS.get(stage, _WIDTH))
     table.add_column("time", justify="right", no_wrap=True, min_width=_WIDTH)

@@ -262,3 +262,20 @@ def make_subject(*, matrix: Path = Path("matrix.yaml"), out: Path = Path("dist")
     )
     options = Options(matrix=matrix, out=out)
     return Subject(command="run", options=options, result=result, board=played())
+
+
+def failed_audit(rocm: str, error: str) -> tuple[Event, ...]:
+    """The events of ``rocmatrix audit`` in which one unit fails."""
+    unit = unit_id(rocm)
+    return (
+        RunStarted(units=(unit,), stages=(Stage.AUDIT,)),
+        UnitFinished(
+            unit=unit,
+            stage=Stage.AUDIT,
+            state=State.FAILED,
+            reason="1 error",
+            seconds=0.1,
+            error=error,
+            exit_code=ExitCode.AUDIT,
+        ),
+    )

@@ -43,6 +43,7 @@ def test_at_80_columns_ids_and_states_are_whole() -> None:
 def test_at_120_columns_there_is_a_reason_beside_each_unit() -> None:
     lines = drawn(story.played(), width=120)
     assert lines[0].split()[-1] == "why"
+    assert [line.split()[0] for line in lines[1:5]] == [story.unit_id(rocm) for rocm in story.ROCMS]
     assert "gemm/gemm.hip:41:17: error:" in lines[3]
     assert "nothing on this machine can execute" in lines[1]
 
