@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
+from typing import Self
 
 from rocmatrix.errors import InputError
 from rocmatrix.plan.file_text import decode
@@ -19,6 +20,17 @@ _POSITION = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
+class _WrittenFloat(float):
+    """A number that remembers how it was written, so that a message can say 2.10 and not 2.1."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
 def read_toml(content: bytes, where: str) -> Node:
     """Return a TOML file as a node.
 
@@ -27,7 +39,7 @@ def read_toml(content: bytes, where: str) -> Node:
     """
     text = decode(content, where, largest=LARGEST_FILE)
     try:
-        table = tomllib.loads(text.replace("\r\n", "\n"))
+        table = tomllib.loads(text.replace("\r\n", "\n"), parse_float=_WrittenFloat)
     except RecursionError as err:
         raise InputError("nested too deep", where=where, fix="Nothing here needs that depth.") from err
     except ValueError as err:  # TOMLDecodeError, or a number of thousands of digits
@@ -51,8 +63,13 @@ def _node(value: object, *, where: str, key: str, depth: int) -> Node:
         items = [_node(inner, where=where, key=f"{key}[{n}]", depth=depth + 1) for n, inner in enumerate(value)]
         return Node(kind=Kind.LIST, where=where, key=key, items=tuple(items))
     kind = _scalar_kind(value)
-    text = hex(value) if isinstance(value, int) and abs(value) >= 1 << 64 else str(value)
-    return Node(kind=kind, where=where, key=key, text=text)
+    return Node(kind=kind, where=where, key=key, text=_text(value))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, _WrittenFloat):
+        return value.text
+    return hex(value) if isinstance(value, int) and abs(value) >= 1 << 64 else str(value)
 
 
 def _scalar_kind(value: object) -> Kind:

@@ -49,8 +49,10 @@ def read_yaml(content: bytes, where: str) -> Node:
     try:
         return _Tree(where=where, events=yaml.parse(text, Loader=_PARSER)).document()
     except yaml.MarkedYAMLError as err:
-        line = f":{err.problem_mark.line + 1}" if err.problem_mark else ""
-        problem = ascii(err.problem or "syntax error")[1:-1]
+        last = text.count("\n") + 1
+        line = f":{min(err.problem_mark.line + 1, last)}" if err.problem_mark else ""
+        begun = f" {err.context} that begins in line {err.context_mark.line + 1}" if err.context_mark else ""
+        problem = ascii(f"{err.problem or 'syntax error'}{begun}")[1:-1]
         raise InputError(f"this is not YAML: {problem}", where=where + line, fix="Correct the line.") from err
     except yaml.YAMLError as err:
         problem = ascii(str(err).splitlines()[0])[1:-1]
