@@ -1,0 +1,123 @@
+"""What is made once per machine and shared by every link: stub libraries, the exception shim, zig's C++ library.
+
+Everything lies below the toolchain's cache in a folder named by the recipe's digest, so that a changed recipe never
+meets the files of an older one.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocmatrix import digest
+from rocmatrix.toolchain.interface import Step
+from rocmatrix.toolchain.llvm import flags
+from rocmatrix.toolchain.llvm.compiler import Compiler
+from rocmatrix.toolchain.llvm.facts import (
+    CPU_TRIPLE,
+    DATA,
+    FOLDER,
+    HIP_INCLUDE,
+    TASKS,
+    recipe_digest,
+    sonames,
+    zig_facts,
+)
+
+TORCH_LIBRARIES = ("libtorch_cpu.so", "libtorch.so")
+CXX_LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1")
+
+
+def task(name: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command line of one of our programs: isolated Python, no site-packages."""
+    return (sys.executable, "-I", "-S", str(TASKS / f"{name}.py"), *arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """The shared files of one compiler below one cache folder."""
+
+    compiler: Compiler
+    cache: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where the files of this recipe and compiler are."""
+        parts = (recipe_digest(), self.compiler.ziglang, self.compiler.clang)
+        name = digest.of_bytes("\n".join(parts).encode()).removeprefix("sha256:")[:16]
+        return self.cache / "llvm" / name
+
+    @property
+    def sysroot(self) -> Path:
+        """zig's C++ library and glibc stubs: built once (one to three minutes on two cores), 5 MB.
+
+        They depend on the compiler alone, not on this recipe.
+        """
+        return self.cache / "llvm" / f"sysroot-{self.compiler.ziglang}-{zig_facts().target}"
+
+    def runtime(self) -> tuple[Path, ...]:
+        """Return what ends every link: the machine's C++ ABI before zig's C++ library, then glibc."""
+        return (*self.cxx(), *(self.sysroot / name for name in zig_facts().libraries))
+
+    @property
+    def runtime_folder(self) -> Path:
+        """Stubs that may stand for the real libraries when an extension is loaded on trial."""
+        return self.folder / "runtime"
+
+    @property
+    def shim(self) -> Path:
+        """Object that maps libc++'s exception_ptr onto libstdc++."""
+        return self.folder / "exception_ptr.o"
+
+    def hip(self, soname: str) -> Path:
+        """Stub of the HIP runtime."""
+        return self.runtime_folder / soname
+
+    def torch(self) -> tuple[Path, ...]:
+        """Stubs of torch's libraries."""
+        return tuple(self.runtime_folder / name for name in TORCH_LIBRARIES)
+
+    def cxx(self) -> tuple[Path, ...]:
+        """Stubs of the machine's C++ runtime; for the linker only, nothing can run on them."""
+        return tuple(self.folder / "link" / name for name in CXX_LIBRARIES)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return the steps that make everything; each does nothing where its file is there."""
+        hips = [self._stub(self.hip(known.soname), "hip.toml", "libamdhip64.so") for known in sonames().values()]
+        torches = [self._stub(path, "torch.toml", path.name) for path in self.torch()]
+        runtimes = [self._stub(path, "cxx_abi.toml", path.name) for path in self.cxx()]
+        return (*hips, *torches, *runtimes, self._shim_step(), self._sysroot_step())
+
+    def _stub(self, output: Path, data: str, library: str) -> Step:
+        zig = str(self.compiler.program)
+        made = ("{scratch}/stub.s", "{scratch}/versions.map", "{scratch}/stub.o", "{scratch}/out")
+        assemble = (zig, "clang", "-target", CPU_TRIPLE, "--no-default-config", "-c", made[0], "-o", made[2])
+        link = (zig, "ld.lld", "-shared", f"--soname={output.name}", f"--version-script={made[1]}")
+        argv = task(
+            "once",
+            str(output),
+            *task("stub", str(DATA / data), library, made[0], made[1]),
+            "::",
+            *assemble,
+            "::",
+            *link,
+            made[2],
+            "-o",
+            made[3],
+        )
+        return Step(label=f"stub {output.name}", argv=argv, inputs=(), outputs=(output,))
+
+    def _shim_step(self) -> Step:
+        source = FOLDER / "shim" / "exception_ptr.cpp"
+        own = flags.own_flags(self.compiler.lib, source.parent, HIP_INCLUDE)
+        compile_it = (str(self.compiler.program), "clang", *own)
+        argv = task("once", str(self.shim), *compile_it, "-c", str(source), "-o", "{scratch}/out")
+        return Step(label="exception shim", argv=argv, inputs=(), outputs=(self.shim,))
+
+    def _sysroot_step(self) -> Step:
+        zig = str(self.compiler.program)
+        build = task("sysroot", "{scratch}/out", zig, zig_facts().target, *zig_facts().libraries)
+        outputs = tuple(self.sysroot / name for name in zig_facts().libraries)
+        label = "zig's C++ library (once per machine, one to three minutes)"
+        return Step(label=label, argv=task("once", str(self.sysroot), *build), inputs=(), outputs=outputs)
