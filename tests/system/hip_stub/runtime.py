@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 from elftools.elf.elffile import ELFFile
@@ -63,7 +63,9 @@ class _Dim3(ctypes.Structure):
         return (self.x, self.y, self.z)
 
 
-_Dim3Pointer = ctypes._Pointer[_Dim3] if TYPE_CHECKING else object
+class _Dim3Pointer(Protocol):
+    contents: _Dim3
+
 
 _OnLaunch = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -98,7 +100,7 @@ class StubRuntime:
         return self._kernels
 
     def _on_launch(  # noqa: PLR0917 - the callback's signature is the stub's
-        self, name: bytes, grid: "_Dim3Pointer", block: "_Dim3Pointer", arguments: Sequence[int], shared: int,
+        self, name: bytes, grid: _Dim3Pointer, block: _Dim3Pointer, arguments: Sequence[int], shared: int,
         stream: int | None,
     ) -> int:  # fmt: skip
         kernel = name.decode()
@@ -138,7 +140,7 @@ def read_kernels(code_object: bytes) -> Iterator[tuple[str, tuple[KernelArgument
     for segment in ELFFile(BytesIO(code_object)).iter_segments("PT_NOTE"):
         assert isinstance(segment, NoteSegment)
         for note in segment.iter_notes():
-            if (note["n_name"], note["n_type"]) != (_NOTE_OWNER, _NOTE_TYPE):
+            if note["n_name"] != _NOTE_OWNER or int(note["n_type"]) != _NOTE_TYPE:  # AMD's types have no names there
                 continue
             for kernel in msgspec.msgpack.decode(note["n_descdata"])["amdhsa.kernels"]:
                 yield (
