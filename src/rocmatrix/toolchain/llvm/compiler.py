@@ -43,7 +43,9 @@ def find_compiler(engine: Engine) -> Compiler:
     """
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
-        raise MissingRequirementError("the toolchain llvm needs the package ziglang, which is not installed", fix=INSTALL)
+        raise MissingRequirementError(
+            "the toolchain llvm needs the package ziglang, which is not installed", fix=INSTALL
+        )
     folder = Path(spec.origin).parent
     installed = metadata.version("ziglang")
     if installed != zig_facts().ziglang:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from rocmatrix.toolchain.llvm.facts import CPU_TRIPLE, EXPORTS, zig_facts
@@ -197,6 +198,6 @@ def _macros(translation: Translation) -> Iterator[str]:
 
 
 def _llvm_options(extra: tuple[str, ...]) -> Iterator[str]:
-    for option, value in zip(extra, extra[1:], strict=False):
+    for option, value in pairwise(extra):
         if option == "-mllvm":
             yield from (option, value)

@@ -50,7 +50,7 @@ class Kit:
 
     @property
     def sysroot(self) -> Path:
-        """zig's C++ library and glibc stubs: built once (one to three minutes on two cores), 5 MB.
+        """C++ library and glibc stubs of zig: built once (one to three minutes on two cores), 5 MB.
 
         They depend on the compiler alone, not on this recipe.
         """

@@ -93,8 +93,8 @@ class ObjectSteps:
             ("commands", canonical_json(commands)),
             ("compiler", f"ziglang {self.compiler.ziglang} clang {self.compiler.clang}".encode()),
         ]
-        for path in included_files((roots.project / source.path).resolve(), folders):
-            parts.append((_label(path, places), path.read_bytes()))
+        read = included_files((roots.project / source.path).resolve(), folders)
+        parts += [(_label(path, places), path.read_bytes()) for path in read]
         return digest.of_parts(parts).removeprefix("sha256:")
 
     def _bundle(self, source: Source, code_objects: list[Step]) -> Step:

@@ -137,7 +137,9 @@ def judge(messages: list[str] | str) -> Gate:
             return Gate(name=name, passed=False, detail=f"{part}: {seen!r} arrived instead of {text!r}")
     if len(messages) != len(wanted):
         return Gate(name=name, passed=False, detail=f"{len(messages)} messages arrived instead of {len(wanted)}")
-    detail = f"{len(wanted)} kinds of forced errors, {THROWS} times each, arrived word for word; the first: {wanted[0]!r}"
+    detail = (
+        f"{len(wanted)} kinds of forced errors, {THROWS} times each, arrived word for word; the first: {wanted[0]!r}"
+    )
     return Gate(name=name, passed=True, detail=detail)
 
 

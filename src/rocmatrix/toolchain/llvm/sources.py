@@ -46,10 +46,9 @@ class Source:
 
 
 def objection(unit: Unit, manifest: Manifest, archs: frozenset[str]) -> str | None:
-    """Return why the toolchain cannot build a unit, one sentence and who could, or ``None`` if it can.
+    """Return why the toolchain cannot build a unit, and who could, or ``None`` if it can.
 
-    Args:
-        archs: AMD GPU targets that the compiler knows.
+    ``archs`` are the AMD GPU targets that the compiler knows.
     """
     if unit.abi is Abi.PER_TORCH:
         return (

@@ -14,8 +14,8 @@ from rocmatrix.toolchain.interface import BuildRequest, Step
 from rocmatrix.toolchain.llvm import flags
 from rocmatrix.toolchain.llvm.compiler import Compiler, find_compiler
 from rocmatrix.toolchain.llvm.facts import EXPORTS, hip_soname, recipe_digest
-from rocmatrix.toolchain.llvm.gates import load_gate, runtime_gate
 from rocmatrix.toolchain.llvm.flags import LinkInputs
+from rocmatrix.toolchain.llvm.gates import load_gate, runtime_gate
 from rocmatrix.toolchain.llvm.kit import Kit
 from rocmatrix.toolchain.llvm.objects import ObjectSteps
 from rocmatrix.toolchain.llvm.probe import message_gate

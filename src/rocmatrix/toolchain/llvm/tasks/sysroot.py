@@ -1,4 +1,4 @@
-"""Let zig build its C++ library and glibc stubs, and keep what a linker needs: ``sysroot.py OUTPUT ZIG TARGET NAME...``.
+"""Let zig build its C++ library, and keep what a linker needs: ``sysroot.py OUTPUT ZIG TARGET NAME...``.
 
 zig's own C++ driver builds libc++, libc++abi, compiler-rt and stub libraries of glibc when it links for the first time,
 into a cache whose file names are digests. ``-v`` makes it print the linker's command line, which names them. They are
@@ -23,7 +23,20 @@ def main(argv: Sequence[str]) -> int:
     output, zig, target, *names = argv
     with tempfile.TemporaryDirectory(prefix=".zig-cache.", dir=Path(output).parent) as scratch:
         done = subprocess.run(
-            [zig, "c++", "-target", target, "-s", "-shared", "-v", "-x", "c++", os.devnull, "-o", f"{scratch}/empty.so"],
+            [
+                zig,
+                "c++",
+                "-target",
+                target,
+                "-s",
+                "-shared",
+                "-v",
+                "-x",
+                "c++",
+                os.devnull,
+                "-o",
+                f"{scratch}/empty.so",
+            ],
             check=False,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
