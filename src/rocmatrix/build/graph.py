@@ -68,16 +68,16 @@ def ninja_text(steps: Sequence[Step]) -> str:
         rule = f"step{number}"
         writer.rule(
             rule,
-            command=command.replace("$", "$$"),
-            description=step.label.replace("$", "$$"),
-            depfile=_escaped(step.depfile) if step.depfile else None,
+            command=ninja_syntax.escape(command),
+            description=ninja_syntax.escape(step.label),
+            depfile=ninja_syntax.escape(str(step.depfile)) if step.depfile else None,
         )
-        writer.build([_escaped(path) for path in step.outputs], rule, [_escaped(path) for path in step.inputs])
+        writer.build([_graph_path(path) for path in step.outputs], rule, [_graph_path(path) for path in step.inputs])
     return text.getvalue()
 
 
-def run_graph(steps: Sequence[Step], target: Path, run: GraphRun) -> None:
-    """Make a file, and before it all that it is made from.
+def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
+    """Run all steps, each after those that make its inputs.
 
     Raises:
         BuildError: a command failed, or all of them took too long; the message is the first error that was printed.
@@ -95,7 +95,7 @@ def run_graph(steps: Sequence[Step], target: Path, run: GraphRun) -> None:
 
     done = run.engine.run(
         Command(
-            argv=(str(Path(ninja.BIN_DIR) / "ninja"), "-f", graph.name, "-j", str(run.jobs), str(target)),
+            argv=(str(Path(ninja.BIN_DIR) / "ninja"), "-f", graph.name, "-j", str(run.jobs)),
             cwd=run.folder,
             environment={"NINJA_STATUS": _STATUS, "TERM": "dumb"},
             timeout=TIMEOUT,
@@ -115,5 +115,6 @@ def _command_line(step: Step) -> str:
     return " ".join([*variables, shlex.join(step.argv)])
 
 
-def _escaped(path: Path) -> str:
-    return str(path).replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+def _graph_path(path: Path) -> str:
+    """Return a path for ``Writer.build``, which escapes spaces and colons, and dollars only before a space."""
+    return re.sub(r"\$(?! )", "$$$$", str(path))

@@ -8,7 +8,7 @@ from pathlib import Path
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.events import Emit
 from rocmatrix.records import HeadersOrigin
-from rocmatrix.toolchain.torch_headers import TorchPin, torch_headers
+from rocmatrix.toolchain.torch_headers import TorchPin, pinned_headers
 
 
 class SharedHeaders:
@@ -31,7 +31,7 @@ class SharedHeaders:
         with self._lock:
             if self._got is None:
                 try:
-                    self._got = torch_headers(self.pin.version, cache=self._cache, emit=self._emit)
+                    self._got = pinned_headers(self.pin, cache=self._cache, emit=self._emit)
                 except MissingRequirementError as err:
                     self._got = err
             if isinstance(self._got, MissingRequirementError):

@@ -141,7 +141,7 @@ def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, lo
         log=_line_writer(log),
         on_step=on_step,
     )
-    run_graph(toolchain.steps(request), request.output, run)
+    run_graph(toolchain.steps(request), run)
     if not request.output.is_file():
         raise BuildError(f"all steps passed, but there is no {request.output.name}")
 
