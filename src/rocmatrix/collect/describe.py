@@ -24,8 +24,6 @@ from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import BuildRecord
 
-_NOARCH_DIGITS = 8
-
 
 def describe_variant(
     plan: Plan, unit: Unit, *, manifest: Manifest, ready: Ready, digests: FileDigests, source: GitState | None
@@ -60,12 +58,8 @@ def describe_variant(
 
 
 def extension_id(manifest: Manifest, ready: Ready) -> str:
-    """Return the name that the client imports the variant under: that of its extension, unique among builds.
-
-    Without an extension it is made from the artifact, so that two different builds never share it.
-    """
-    uid = ready.build.uid or ready.artifact.partition(":")[2][:_NOARCH_DIGITS]
-    return f"_{manifest.module}_rocm_{uid}"
+    """Return the name that the client imports the variant under: that of its extension and of its ops' namespace."""
+    return f"_{manifest.module}_rocm_{ready.build.uid}"
 
 
 def _provenance(build: BuildRecord, source: GitState | None) -> Provenance | None:

@@ -259,7 +259,7 @@ def test_sources_outside_git_have_no_provenance_and_that_is_said(project: Projec
     assert notice.message == "metadata.json names no commit: it is not in a git repository"
 
 
-def test_a_noarch_unit_has_no_archs_and_an_id_of_its_own_bytes(project: Project) -> None:
+def test_a_noarch_unit_has_no_archs_and_needs_no_extension(project: Project) -> None:
     plan = replace(
         project.plan,
         units=tuple(
@@ -267,17 +267,18 @@ def test_a_noarch_unit_has_no_archs_and_an_id_of_its_own_bytes(project: Project)
             for unit in project.plan.units
         ),
     )
-    artifact = project.build()
-    assert artifact
-    record = project.store.read_record(UNIT, BuildRecord)
-    assert isinstance(record, BuildRecord)
-    project.store.write_record(replace(record, uid="", toolchain=None, headers=None))
+    project.build()
+    (project.store.payload(UNIT) / f"{EXTENSION}.abi3.so").unlink()
+    record = json.loads((project.store.unit_folder(UNIT) / "build.json").read_bytes())
+    record |= {"artifact_digest": project.store.payload_digest(UNIT), "toolchain": None, "headers": None}
+    (project.store.unit_folder(UNIT) / "build.json").write_text(json.dumps(record))
     project.audit(archs=())
     project.collect(plan)
     read = ClientMetadata.read_from_file(project.metadata_path())
     assert read.backend.archs is None
-    assert read.id == f"_gemm_rocm_{artifact.removeprefix('sha256:')[:8]}"
-    assert read.id.isidentifier()
+    assert read.id == EXTENSION
+    block = project.metadata().rocmatrix
+    assert (block.toolchain, block.headers) == (None, None)
 
 
 def test_a_kernel_whose_manifest_is_gone_is_an_input_error(project: Project) -> None:
