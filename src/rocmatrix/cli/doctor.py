@@ -21,8 +21,11 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.doctor_view import DoctorDocument, blockers, show_probes  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.toolchain import registry  # noqa: PLC0415
 
-    probes = machine.probe_all(out=arguments.out, cache=cache_folder(), online=arguments.online)
+    probes = machine.probe_all(
+        out=arguments.out, cache=cache_folder(), recipes=registry.RECIPES, online=arguments.online
+    )
     code = ExitCode.ENVIRONMENT if blockers(probes) else ExitCode.DONE
     if arguments.json:
         write_document(DoctorDocument(probes=probes, exit_code=int(code)), sys.stdout)

@@ -5,7 +5,7 @@ Nothing here contacts the network unless asked to, and every wait is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from rocmatrix.machine.index import package_index
@@ -16,15 +16,17 @@ from rocmatrix.machine.toolchains import any_toolchain, docker, hipcc, podman, z
 __all__ = ["Health", "Probe", "probe_all"]
 
 
-def probe_all(*, out: Path, cache: Path, online: bool) -> tuple[Probe, ...]:
+def probe_all(*, out: Path, cache: Path, recipes: Collection[str], online: bool) -> tuple[Probe, ...]:
     """Look at everything; a probe that fails in an unforeseen way says so and stops none of the others.
 
     Args:
         out: the output folder, which need not exist.
         cache: the folder for what several runs share.
+        recipes: toolchains that this rocmatrix can build with.
         online: whether the package index may be contacted.
     """
-    toolchains = [_guarded(name, probe) for name, probe in (("llvm", zig_llvm), ("hipcc", hipcc), ("docker", docker))]
+    compilers: dict[str, Callable[[], Probe]] = {"llvm": zig_llvm, "hipcc": hipcc}
+    toolchains = [_guarded(name, probe) for name, probe in compilers.items() if name in recipes]
     probes: dict[str, Callable[[], Probe]] = {
         "Python": python,
         "cores": cores,
@@ -33,6 +35,7 @@ def probe_all(*, out: Path, cache: Path, online: bool) -> tuple[Probe, ...]:
         "disk, cache": lambda: disk("disk, cache", cache),
         "git": git,
         "git-lfs": git_lfs,
+        "docker": docker,
         "podman": podman,
         "GPU": gpu,
         "package index": lambda: package_index(online=online),

@@ -61,7 +61,7 @@ def hipcc() -> Probe:
 
 def docker() -> Probe:
     """Ask the Docker daemon for its version over its socket."""
-    needed_by = "build and run with --engine docker"
+    needed_by = "no verb yet"
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     if not host.startswith("unix://"):
         detail = f"DOCKER_HOST is {host}; only unix sockets are looked at"
@@ -75,13 +75,12 @@ def docker() -> Probe:
             health=Health.MISSING,
             detail=f"no daemon at {path}: {cause(err)}",
             needed_by=needed_by,
-            fix="Start Docker and be in its group, or use --engine host.",
         )
     return Probe(name="docker", health=Health.OK, detail=f"daemon {version} at {path}", needed_by=needed_by)
 
 
 def podman() -> Probe:
-    """Look for podman on PATH; no verb uses it yet."""
+    """Look for podman on PATH."""
     found = shutil.which("podman")
     detail = output([found, "--version"]) if found else "not on PATH"
     health = Health.OK if found else Health.MISSING

@@ -62,7 +62,7 @@ def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("torch \\ ROCm", no_wrap=True, style="bold")
     for rocm in rocms:
-        table.add_column(rocm, justify="center", no_wrap=True)
+        table.add_column(rocm, no_wrap=True)
     for torch in sorted({torch for torch, _ in cells}, key=version_key):
         marked = [_mark(cells.get((torch, rocm)), names, broken) for rocm in rocms]
         table.add_row(Text(torch), *marked)
@@ -134,13 +134,13 @@ def _mark(cell: Cell | None, names: dict[UnitId, str], broken: AbstractSet[UnitI
     if cell is None:
         return Text("")
     if cell.state is CellState.EXCLUDED:
-        return Text(EXCLUDED, style="dim")
+        return Text(f" {EXCLUDED}", style="dim")
     if cell.state is CellState.REFUSED or cell.unit is None:
-        return Text(REFUSED, style="dim")
+        return Text(f" {REFUSED}", style="dim")
     doubt = UNVERIFIED if cell.evidence is Evidence.UNVERIFIED else ""
     if cell.unit in broken:
-        return Text(names[cell.unit] + BROKEN + doubt, style="bold red")
-    return Text(names[cell.unit] + doubt, style="yellow" if doubt else "green")
+        return Text(f" {names[cell.unit]}{BROKEN}{doubt}", style="bold red")
+    return Text(f" {names[cell.unit]}{doubt}", style="yellow" if doubt else "green")
 
 
 def _letter(index: int) -> str:

@@ -13,6 +13,7 @@ from rocmatrix.events import Stage, State
 from rocmatrix.plan.model import PlannedKernel, Unit, UnitId
 from rocmatrix.records import CheckRecord, Tested
 from rocmatrix.report.audit_view import show_finding
+from rocmatrix.report.board import StageView
 from rocmatrix.report.grid import BROKEN, grid, hanging, legend, letters
 from rocmatrix.report.lines import quoted
 from rocmatrix.report.plan_view import title
@@ -134,14 +135,19 @@ def _tested(record: CheckRecord) -> str:
 
 
 def _failures(subject: Subject, console: Console) -> None:
+    """Print the errors of failed units in their tools' own words; units that failed alike together."""
+    alike: dict[tuple[Stage, str], list[tuple[UnitId, StageView]]] = {}
     for unit, view in subject.board.failures:
         if view.stage is Stage.AUDIT and unit in subject.result.audits:
             continue  # its findings are printed next, with all that is known of them
-        console.print(Text(f"{one_line(unit)}: {view.stage.value} failed", style="bold red"))
-        for line in quoted(view.error or view.reason):
+        alike.setdefault((view.stage, view.error or view.reason), []).append((unit, view))
+    for (stage, error), failed in alike.items():
+        for unit, _ in failed:
+            console.print(Text(f"{one_line(unit)}: {stage.value} failed", style="bold red"))
+        for line in quoted(error):
             console.print(Text(line), soft_wrap=True)
-        if view.log:
-            console.print(Text(f"  log: {one_line(view.log)}"), soft_wrap=True)
+        for log in filter(None, (view.log for _, view in failed)):
+            console.print(Text(f"  log: {_short(Path(log))}"), soft_wrap=True)
         console.print()
 
 
@@ -151,11 +157,12 @@ def _places(subject: Subject, console: Console) -> None:
     if subject.result.units:
         folder = store.unit_folder(subject.result.units[0].id).parent
         places.append((folder, "payload, records and log of each unit"))
-    for kernel in collected:
-        places += [
-            (store.variants_folder(kernel), f"{kernel}: what goes to the Hub"),
-            (store.kernel_folder(kernel) / "coverage.json", f"{kernel}: how each cell is served and was tested"),
-        ]
+    for kernel, coverage in collected.items():
+        if coverage.variants:
+            places.append((store.variants_folder(kernel), f"{kernel}: what goes to the Hub"))
+        places.append(
+            (store.kernel_folder(kernel) / "coverage.json", f"{kernel}: how each cell is served and was tested")
+        )
     there = [(_short(path), what) for path, what in places if path.exists()]
     width = max((len(path) for path, _ in there), default=0)
     for path, what in there:

@@ -19,8 +19,12 @@ _STYLES = {
 _WIDTH = len(State.SKIPPED)
 _WIDTHS = {Stage.CHECK: len(State.UNTESTED)}
 """Columns of a stage: its longest state, so that a narrow terminal cuts unit ids and never states."""
-_WITH_REASON = 110
-"""Columns from which there is room for a reason beside the longest variant names."""
+_UNIT = 45
+"""Columns of usual unit ids."""
+_REASON = 24
+"""Columns that a reason needs to say anything; a terminal with fewer to spare shows none."""
+_SHORTEST = 16
+"""Columns that the line about hidden units needs."""
 
 
 def unit_table(board: Board, *, now: float, width: int, rows: int | None = None) -> Table:
@@ -29,21 +33,24 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
     Args:
         board: what is known.
         now: seconds on the board's clock.
-        width: columns of the terminal; from 110 on there is a column for the reason.
+        width: columns of the terminal; if there is room for it, there is a column for the reason.
         rows: units to show at most; those that failed or are at work come first. ``None`` shows all.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    longest = max((len(unit) for unit in board.rows), default=0)
-    whole = min(longest, width // 2) if width >= _WITH_REASON else None
-    table.add_column("unit", no_wrap=True, overflow="ellipsis", min_width=whole)
-    for stage in board.stages:
-        table.add_column(stage.value, no_wrap=True, min_width=_WIDTHS.get(stage, _WIDTH))
-    table.add_column("time", justify="right", no_wrap=True, min_width=_WIDTH)
-    if width >= _WITH_REASON:
-        table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)
+    widths = [_WIDTHS.get(stage, _WIDTH) for stage in board.stages]
+    left = width - sum(widths) - len(widths) - _WIDTH - 1
+    reason = left >= _UNIT + _REASON
+    longest = max((len(one_line(unit)) for unit in board.rows), default=0)
+    unit_width = max(len("unit"), min(max(longest, _SHORTEST), left - _REASON - 1 if reason else left))
+    table.add_column("unit", no_wrap=True, overflow="ellipsis", width=unit_width)
+    for stage, stage_width in zip(board.stages, widths, strict=True):
+        table.add_column(stage.value, no_wrap=True, width=stage_width)
+    table.add_column("time", justify="right", no_wrap=True, width=_WIDTH)
+    if reason:
+        table.add_column("why", no_wrap=True, overflow="ellipsis", width=left - unit_width - 1)
     shown = _most_interesting(board, rows)
     for row in shown:
-        table.add_row(*_cells(row, board, now, reason=width >= _WITH_REASON))
+        table.add_row(*_cells(row, board, now, reason=reason))
     if hidden := len(board.rows) - len(shown):
         table.add_row(Text(f"and {hidden} more", style="dim"))
     return table
