@@ -34,6 +34,13 @@ def task(name: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", str(TASKS / f"{name}.py"), *arguments)
 
 
+def once(outputs: tuple[Path, ...], folder: Path, *commands: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command line that makes outputs below a shared folder; see ``tasks/once.py``."""
+    names = (str(path.relative_to(folder)) for path in outputs)
+    words = [word for command in commands for word in (*command, "::")]
+    return task("once", str(folder), *names, "--", *words)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kit:
     """The shared files of one compiler below one cache folder."""
@@ -83,41 +90,37 @@ class Kit:
         return tuple(self.folder / "link" / name for name in CXX_LIBRARIES)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return the steps that make everything; each does nothing where its file is there."""
-        hips = [self._stub(self.hip(known.soname), "hip.toml", "libamdhip64.so") for known in sonames().values()]
-        torches = [self._stub(path, "torch.toml", path.name) for path in self.torch()]
-        runtimes = [self._stub(path, "cxx_abi.toml", path.name) for path in self.cxx()]
-        return (*hips, *torches, *runtimes, self._shim_step(), self._sysroot_step())
+        """Return the steps that make everything; each does nothing where its result is there."""
+        return (self._files_step(), self._sysroot_step())
 
-    def _stub(self, output: Path, data: str, library: str) -> Step:
+    def _files_step(self) -> Step:
+        stubs = [
+            *((self.hip(known.soname), "hip.toml", "libamdhip64.so") for known in sonames().values()),
+            *((path, "torch.toml", path.name) for path in self.torch()),
+            *((path, "cxx_abi.toml", path.name) for path in self.cxx()),
+        ]
+        outputs = (*(path for path, *_ in stubs), self.shim)
+        argv = once(outputs, self.folder, *(self._stub(*stub) for stub in stubs), self._shim())
+        return Step(label="stub libraries and exception shim", argv=argv, inputs=(), outputs=outputs)
+
+    def _stub(self, output: Path, data: str, library: str) -> tuple[str, ...]:
         zig = str(self.compiler.program)
-        made = ("{scratch}/stub.s", "{scratch}/versions.map", "{scratch}/stub.o", "{scratch}/out")
-        assemble = (zig, "clang", "-target", CPU_TRIPLE, "--no-default-config", "-c", made[0], "-o", made[2])
-        link = (zig, "ld.lld", "-shared", f"--soname={output.name}", f"--version-script={made[1]}")
-        argv = task(
-            "once",
-            str(output),
-            *task("stub", str(DATA / data), library, made[0], made[1]),
-            "::",
-            *assemble,
-            "::",
-            *link,
-            made[2],
-            "-o",
-            made[3],
-        )
-        return Step(label=f"stub {output.name}", argv=argv, inputs=(), outputs=(output,))
+        assembler = (zig, "clang", "-target", CPU_TRIPLE, "--no-default-config")
+        tools = (*assembler, "--", zig, "ld.lld", "-shared")
+        return task("stub", self._being_made(output), str(DATA / data), library, *tools)
 
-    def _shim_step(self) -> Step:
+    def _shim(self) -> tuple[str, ...]:
         source = FOLDER / "shim" / "exception_ptr.cpp"
         own = flags.own_flags(self.compiler.lib, source.parent, HIP_INCLUDE)
-        compile_it = (str(self.compiler.program), "clang", *own)
-        argv = task("once", str(self.shim), *compile_it, "-c", str(source), "-o", "{scratch}/out")
-        return Step(label="exception shim", argv=argv, inputs=(), outputs=(self.shim,))
+        compiler = (str(self.compiler.program), "clang", *own)
+        return (*compiler, "-c", str(source), "-o", self._being_made(self.shim))
+
+    def _being_made(self, path: Path) -> str:
+        return f"{{made}}/{path.relative_to(self.folder)}"
 
     def _sysroot_step(self) -> Step:
         zig = str(self.compiler.program)
-        build = task("sysroot", "{scratch}/out", zig, zig_facts().target, *zig_facts().libraries)
+        build = task("sysroot", "{made}", zig, zig_facts().target, *zig_facts().libraries)
         outputs = tuple(self.sysroot / name for name in zig_facts().libraries)
         label = "zig's C++ library (once per machine, one to three minutes)"
-        return Step(label=label, argv=task("once", str(self.sysroot), *build), inputs=(), outputs=outputs)
+        return Step(label=label, argv=once(outputs, self.sysroot, build), inputs=(), outputs=outputs)

@@ -15,7 +15,7 @@ from rocmatrix.toolchain.llvm.compiler import Compiler
 from rocmatrix.toolchain.llvm.facts import BUNDLER, HIP_INCLUDE
 from rocmatrix.toolchain.llvm.flags import Roots, Translation
 from rocmatrix.toolchain.llvm.includes import included_files
-from rocmatrix.toolchain.llvm.kit import task
+from rocmatrix.toolchain.llvm.kit import once
 from rocmatrix.toolchain.llvm.sources import Source
 
 
@@ -62,8 +62,10 @@ class ObjectSteps:
         """Return what makes names of a translation unit unique: the same in every build, another for every source."""
         return hashlib.sha256(f"{self.request.manifest.name}\n{source.path}".encode()).hexdigest()[:16]
 
-    def _device_commands(self, source: Source, arch: str, roots: Roots, program: str) -> tuple[tuple[str, ...], ...]:
-        made = ("{scratch}/device.bc", "{scratch}/device.o", "{scratch}/out")
+    def _device_commands(
+        self, source: Source, arch: str, roots: Roots, program: str, name: str
+    ) -> tuple[tuple[str, ...], ...]:
+        made = ("{scratch}/device.bc", "{scratch}/device.o", f"{{made}}/{name}")
         bitcode = flags.hip_device_flags(roots, self._translation(source), cuid=self._cuid(source), arch=arch)
         machine_code = flags.code_object_flags(arch, source.extra)
         return (
@@ -79,14 +81,14 @@ class ObjectSteps:
         whenever it is there.
         """
         output = self.request.device_cache / f"{self._device_key(source, arch)}.co"
-        commands = self._device_commands(source, arch, self.roots, str(self.compiler.program))
-        words = [word for command in commands for word in (*command, "::")]
+        commands = self._device_commands(source, arch, self.roots, str(self.compiler.program), output.name)
+        argv = once((output,), self.request.device_cache, *commands)
         label = f"device {source.path} for {arch}"
-        return Step(label=label, argv=task("once", str(output), *words), inputs=(), outputs=(output,))
+        return Step(label=label, argv=argv, inputs=(), outputs=(output,))
 
     def _device_key(self, source: Source, arch: str) -> str:
         roots = self.roots
-        commands = self._device_commands(source, arch, roots.labelled(), "zig")
+        commands = self._device_commands(source, arch, roots.labelled(), "zig", "")
         places = [roots.project, roots.generated, roots.hip, *((roots.torch,) if roots.torch else ())]
         folders = [*(roots.project / folder for folder in source.include), *places[1:]]
         parts = [

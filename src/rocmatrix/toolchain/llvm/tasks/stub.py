@@ -1,4 +1,4 @@
-"""Write the source of a stub library: ``stub.py DATA LIBRARY ASSEMBLY VERSIONS``.
+"""Make a stub library: ``stub.py OUTPUT DATA LIBRARY ASSEMBLER... -- LINKER...``.
 
 A stub has the names, and where the data has them the symbol versions, of a real shared library. Its functions return 0
 and its objects are zero. The linker reads names and versions from it; nothing of it gets into what is linked. A stub
@@ -6,17 +6,21 @@ of libamdhip64 or torch is also good enough to load an extension on trial: regis
 means success there.
 
 DATA is a TOML file with ``libraries.<LIBRARY>``: either a list ``symbols``, or tables ``functions`` and ``objects``
-that map a version to names. The output is assembly for x86-64 and a version script for the linker.
+that map a version to names. The assembler is handed ``-c SOURCE -o OBJECT`` for x86-64, the linker
+``--soname --version-script OBJECT -o OUTPUT``.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+SEPARATOR = "--"
 OBJECT_BYTES = 64
 
 
@@ -69,11 +73,23 @@ def version_script(symbols: StubSymbols) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write both files; return the exit status."""
-    data, library, assembly_file, versions_file = argv
+    """Make the library; return the exit status of what failed, or 0."""
+    output, data, library, *tools = argv
     symbols = read_symbols(Path(data).read_bytes(), library)
-    Path(assembly_file).write_text(assembly(symbols))
-    Path(versions_file).write_text(version_script(symbols))
+    split = tools.index(SEPARATOR)
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        source, versions, made = (str(Path(scratch, name)) for name in ("stub.s", "versions.map", "stub.o"))
+        Path(source).write_text(assembly(symbols))
+        Path(versions).write_text(version_script(symbols))
+        names = (f"--soname={Path(output).name}", f"--version-script={versions}")
+        for command in (
+            [*tools[:split], "-c", source, "-o", made],
+            [*tools[split + 1 :], *names, made, "-o", output],
+        ):
+            status = subprocess.run(command, check=False).returncode
+            if status:
+                return status if status > 0 else 128 - status
     return 0
 
 

@@ -48,7 +48,6 @@ def main(argv: Sequence[str]) -> int:
         if done.returncode or missing:
             print(done.stdout, f"zig's linker command does not name {missing}", sep="\n")  # noqa: T201 - for the log
             return done.returncode or 1
-        Path(output).mkdir()
         for name in names:
             shutil.copyfile(found[name], Path(output, name))
     return 0
