@@ -1,0 +1,1 @@
+"""A small output folder as a run leaves it, for the tests of later stages."""
