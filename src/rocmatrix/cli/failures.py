@@ -86,10 +86,15 @@ def flush() -> None:
 def _say(
     what: str, *, code: ExitCode, words: Sequence[str], where: str | None = None, fix: str | None = None
 ) -> ExitCode:
+    from rocmatrix.report.annotations import refusal_annotation  # noqa: PLC0415 - rich only where something is shown
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import error_document, write_document  # noqa: PLC0415
+    from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
 
     message = RocmatrixError(what, where=where, fix=fix)
     _stderr(f"error: {message}\n")
+    if in_actions() and code is not ExitCode.INTERRUPTED:
+        make_console(sys.stderr).print(refusal_annotation(message), soft_wrap=True)
     if wants_json(words):
         write_document(error_document(what, where=where, fix=fix, code=code), sys.stdout)
     return code
@@ -133,7 +138,9 @@ def _keep_traceback(told: str, words: Sequence[str]) -> Path | None:
 
 
 def _crash_folders(words: Sequence[str]) -> Iterator[Path]:
-    out = next((Path(value) for name, value in itertools.pairwise(words) if name == "--out"), DEFAULT_OUT)
+    spelled = [word.partition("=")[::2] for word in words if word.startswith("--out=")]
+    pairs = [*itertools.pairwise(words), *spelled]
+    out = next((Path(value) for name, value in pairs if name == "--out"), DEFAULT_OUT)
     if out.is_dir():
         yield out
     with contextlib.suppress(Exception):  # the pipeline itself may be what cannot be imported

@@ -1,0 +1,216 @@
+"""Every verb on a real project: what people see, what programs read, how it ends."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocmatrix import schemas
+from rocmatrix.cli.main import main
+from tests.unit.cli.conftest import MATRIX, UNIT
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.usefixtures("project")
+def test_plan_shows_the_grid_and_writes_the_plan(project: Path, capsys: Capture) -> None:
+    assert main(["plan"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert f"  A  {UNIT}" in out.splitlines()
+    assert out.splitlines()[-1] == "4 cells: 3 served, 1 refused; 1 unit to build"
+    assert json.loads((project / "dist" / "plan.json").read_text())["units"][0]["id"] == UNIT
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("words", [["--json"], ["--format", "json"]])
+def test_plan_as_json_is_the_plan_as_it_was_written(words: list[str], project: Path, capsys: Capture) -> None:
+    assert main(["plan", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out == (project / "dist" / "plan.json").read_text()
+
+
+@pytest.mark.usefixtures("project")
+def test_plan_for_github_is_one_line_with_rows(capsys: Capture) -> None:
+    assert main(["plan", "--format", "github", "--max-jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    (row,) = json.loads(out)["include"]
+    assert row["units"] == [UNIT]
+    assert set(row) == {"id", "name", "toolchain", "runner", "units"}
+
+
+@pytest.mark.usefixtures("project")
+def test_run_does_the_main_job_and_says_what_came_of_it(project: Path, capsys: Capture) -> None:
+    assert main(["run"]) == 0
+    out, err = capsys.readouterr()
+    assert f"build   done      {UNIT}" in err
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(line.startswith("A untested: ") for line in lines)
+    assert "dist/kernels/tiny/build tiny: what goes to the Hub" in lines
+    assert lines[-1].startswith("run: 4 cells: 3 served, 1 refused; 1 unit: 1 built; ")
+    assert lines[-1].endswith("; done")
+    assert (project / "dist" / "kernels" / "tiny" / "build" / "torch-rocm" / "metadata.json").is_file()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_second_run_reuses_and_explains(capsys: Capture) -> None:
+    main(["run"])
+    capsys.readouterr()
+    assert main(["run", "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert f"build   reused    {UNIT}: " in out
+    assert "1 unit: 1 reused" in out
+    assert main(["run", "--explain", "--no-cache"]) == 0
+    assert f"build   done      {UNIT}: " in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("name", ["build", "audit", "check", "collect", "run"])
+def test_json_is_exactly_one_document_on_stdout(name: str, capsys: Capture) -> None:
+    main(["run"])
+    capsys.readouterr()
+    assert main([name, "--json"]) == 0
+    out, err = capsys.readouterr()
+    made = json.loads(out)
+    assert (made["command"], made["exit_code"], made["out"]) == (name, 0, "dist")
+    assert [unit["id"] for unit in made["units"]] == [UNIT]
+    assert f"{name}: 4 cells" in err
+
+
+@pytest.mark.usefixtures("project")
+def test_the_plan_within_a_document_is_a_plan(capsys: Capture) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    main(["build", "--json"])
+    made = json.loads(capsys.readouterr().out)
+    jsonschema.validate(made["plan"], json.loads(schemas.shipped("plan")))
+    jsonschema.validate(made["units"][0]["build"], json.loads(schemas.shipped("build")))
+
+
+@pytest.mark.usefixtures("project")
+def test_quiet_says_one_line(capsys: Capture) -> None:
+    assert main(["build", "-q"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("\n") == 1
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("name", ["audit", "check", "collect"])
+def test_a_stage_without_a_plan_says_what_to_run_first(name: str, capsys: Capture) -> None:
+    assert main([name, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["exit_code"] == 2
+    assert "rocmatrix plan" in err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_pattern_that_matches_nothing_is_refused_with_the_ids(capsys: Capture) -> None:
+    assert main(["plan", "--only", "nothing*"]) == 2
+    err = capsys.readouterr().err
+    assert "nothing*" in err
+    assert UNIT in err
+
+
+def test_a_mistake_in_the_matrix_is_told_with_file_and_line(project: Path, capsys: Capture) -> None:
+    (project / "matrix.yaml").write_text(MATRIX.replace("rocm:", "rocmm:"))
+    assert main(["run", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["where"] == "matrix.yaml:4"
+    assert "rocm" in error["fix"]
+
+
+def test_a_missing_toolchain_is_the_environments_fault(project: Path, capsys: Capture) -> None:
+    assert main(["run", "--engine", "docker", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == 3
+    assert (project / "dist" / "plan.json").is_file()
+
+
+@pytest.mark.usefixtures("project")
+def test_audit_takes_anybodys_shared_object(capsys: Capture) -> None:
+    library = next(Path(name) for name in _loaded() if "libc.so" in name or "libc-" in name)
+    assert main(["audit", str(library)]) == 5
+    out = capsys.readouterr().out
+    assert "error[" in out
+    assert f"audit {library}: failed: " in out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("project")
+def test_audit_of_a_path_is_one_document_with_json(capsys: Capture) -> None:
+    main(["run", "-q"])
+    capsys.readouterr()
+    assert main(["audit", "dist/kernels/tiny/build/torch-rocm", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["outcome"] == "passed"
+    assert "passed: 0 errors" in err
+
+
+def _loaded() -> list[str]:
+    return [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line]
+
+
+@pytest.mark.usefixtures("project")
+def test_doctor_lists_what_is_there_and_for_which_verb(capsys: Capture) -> None:
+    code = main(["doctor", "--json"])
+    out, err = capsys.readouterr()
+    made = json.loads(out)
+    assert made["exit_code"] == code
+    found = {probe["name"]: probe for probe in made["probes"]}
+    assert {"a toolchain", "llvm", "Python", "cores", "memory", "disk, output", "disk, cache", "docker"} <= set(found)
+    assert found["package index"]["health"] == "skipped"
+    assert all(name in err for name in found)
+
+
+def test_a_windows_locale_sees_everything_and_json_stays_utf8(project: Path) -> None:
+    (project / "matrix.yaml").write_text(
+        MATRIX + 'exclude: [{torch: "2.10", rocm: "7.1", reason: "läuft nicht → ☃"}]\n'
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    shown = _subprocess("plan", environment)
+    assert "läuft nicht \\u2192 \\u2603" in shown.decode("cp1252")
+    assert "2.10           A    x" in shown.decode("cp1252")
+    reasons = [cell["reason"] for cell in json.loads(_subprocess("plan", environment, "--json"))["cells"]]
+    assert any("läuft nicht → ☃" in reason for reason in reasons)
+
+
+def test_a_reader_that_left_before_the_summary_costs_nothing(project: Path) -> None:
+    command = f"{sys.executable} -m rocmatrix run | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "0\n"
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+    assert (project / "dist" / "kernels" / "tiny" / "coverage.json").is_file()
+
+
+def test_on_a_terminal_there_is_a_live_table_and_the_cursor_comes_back(project: Path) -> None:
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+    environment.pop("CI", None)
+    with subprocess.Popen(
+        [sys.executable, "-m", "rocmatrix", "run"],
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        cwd=project,
+        env=environment,
+    ) as process:
+        os.close(follower)
+        written = b""
+        try:
+            while block := os.read(leader, 65536):
+                written += block
+        except OSError:  # the terminal is gone with the process
+            pass
+        assert process.wait(120) == 0
+    os.close(leader)
+    assert b"1 unit" in written
+    assert written.rindex(b"\x1b[?25h") > written.rindex(b"\x1b[?25l")
+
+
+def _subprocess(name: str, environment: dict[str, str], *words: str) -> bytes:
+    command = [sys.executable, "-m", "rocmatrix", name, *words]
+    return subprocess.run(command, capture_output=True, check=True, env=environment, timeout=120).stdout
