@@ -37,15 +37,15 @@ def make_plan(
     kernels = {manifests[entry.path].name: facts_of(entry, manifests[entry.path], matrix) for entry in matrix.kernels}
     promises = promises_of(matrix, manifests)
     require_used(matrix, {promise.rocm for promise in promises})
-    drafts: dict[UnitId, _Draft] = {}
+    drafts = _Drafts(where=matrix.where)
     cells = [_cell(promise, kernels[promise.kernel], compat, drafts) for promise in promises]
     require_every_value_served(matrix, cells)
-    specs = toolchain_specs(matrix, {draft.rocm for draft in drafts.values() if draft.rocm}, toolchain)
+    specs = toolchain_specs(matrix, {draft.rocm for draft in drafts.found.values() if draft.rocm}, toolchain)
     return Plan(
         kernels=tuple(sorted(_planned(matrix, manifests), key=lambda kernel: kernel.name)),
         toolchains=tuple(specs.values()),
         cells=tuple(cells),
-        units=tuple(draft.unit(specs) for draft in drafts.values()),
+        units=tuple(draft.unit(specs) for draft in drafts.found.values()),
         warnings=tuple(_warnings(matrix, manifests, kernels, compat)),
     )
 
@@ -76,7 +76,31 @@ class _Draft:
         )
 
 
-def _cell(promise: Promise, facts: KernelFacts, compat: Compat, drafts: dict[UnitId, _Draft]) -> Cell:
+@dataclass(kw_only=True)
+class _Drafts:
+    """The units found so far, in the order of their first cells; ``where`` is the matrix, for messages."""
+
+    where: str
+    found: dict[UnitId, _Draft] = field(default_factory=dict)
+
+    def of(self, cell: Served, facts: KernelFacts) -> _Draft:
+        """Return the unit that a cell belongs to, the same one for all cells that share it.
+
+        Raises:
+            InputError: other versions have the same variant name, since names have no dots (7.14 and 71.4).
+        """
+        variant = variant_name(facts.abi, torch=cell.torch, rocm=cell.rocm)
+        unit_id = UnitId(f"{facts.name}.{variant}")
+        made = _Draft(id=unit_id, facts=facts, variant=variant, torch=cell.torch, rocm=cell.rocm)
+        draft = self.found.setdefault(unit_id, made)
+        if (draft.torch, draft.rocm) != (cell.torch, cell.rocm):
+            first, second = (f"torch {one.torch} x ROCm {one.rocm}" for one in (draft, cell))
+            what = f"{first} and {second} are one variant, {variant}, which cannot have two toolchains"
+            raise InputError(what, where=self.where, fix="Remove one of them.")
+        return draft
+
+
+def _cell(promise: Promise, facts: KernelFacts, compat: Compat, drafts: _Drafts) -> Cell:
     cell_id = CellId(f"{promise.kernel}.torch{promise.torch}-rocm{promise.rocm}")
     found = serve(promise, facts, compat)
     if isinstance(found, Refused):
@@ -95,7 +119,7 @@ def _cell(promise: Promise, facts: KernelFacts, compat: Compat, drafts: dict[Uni
             reason=found.reason,
             evidence=found.evidence,
         )
-    draft = _draft(found, facts, drafts)
+    draft = drafts.of(found, facts)
     draft.archs.update(found.archs)
     draft.serves.append(cell_id)
     return Cell(
@@ -109,18 +133,6 @@ def _cell(promise: Promise, facts: KernelFacts, compat: Compat, drafts: dict[Uni
         reason=found.reason,
         evidence=found.evidence,
     )
-
-
-def _draft(found: Served, facts: KernelFacts, drafts: dict[UnitId, _Draft]) -> _Draft:
-    """Return the unit that a cell belongs to, the same one for all cells that share it."""
-    variant = variant_name(facts.abi, torch=found.torch, rocm=found.rocm)
-    unit_id = UnitId(f"{facts.name}.{variant}")
-    made = _Draft(id=unit_id, facts=facts, variant=variant, torch=found.torch, rocm=found.rocm)
-    draft = drafts.setdefault(unit_id, made)
-    if (draft.torch, draft.rocm) != (found.torch, found.rocm):
-        what = f"torch {draft.torch} x ROCm {draft.rocm} and torch {found.torch} x ROCm {found.rocm} are one variant"
-        raise InputError(f"{what}, {variant}, and cannot have two toolchains", fix="Remove one of them.")
-    return draft
 
 
 def _planned(matrix: Matrix, manifests: Mapping[str, Manifest]) -> Iterable[PlannedKernel]:

@@ -10,7 +10,7 @@ from rocmatrix.errors import InputError
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.matrix_model import Exclude, Include, KernelEntry, Matrix
 from rocmatrix.plan.text import in_words, nearest, quote
-from rocmatrix.plan.version import in_order, minor_key
+from rocmatrix.plan.version import minor_key
 
 MOST_CELLS = 200_000
 
@@ -77,8 +77,8 @@ def _named(matrix: Matrix, manifests: Mapping[str, Manifest]) -> dict[str, Kerne
 
 
 def _product(matrix: Matrix, kernel: str, archs: tuple[str, ...]) -> Iterator[Promise]:
-    for torch in in_order(matrix.torch):
-        for rocm in in_order(matrix.rocm):
+    for torch in matrix.torch:
+        for rocm in matrix.rocm:
             yield Promise(kernel=kernel, torch=torch, rocm=rocm, archs=archs)
 
 

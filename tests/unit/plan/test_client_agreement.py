@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocmatrix.plan.compat import load_compat
@@ -54,6 +54,7 @@ def test_this_repository_needs_one_unit_for_each_rocm() -> None:
 
 
 @pytest.mark.parametrize("project", [STABLE, PER_TORCH, NOARCH])
+@settings(max_examples=40, deadline=None)
 @given(order=st.lists(st.integers(0, 20), max_size=6))
 def test_the_client_agrees_whatever_order_the_hub_lists_variants_in(project: str, order: list[int]) -> None:
     assert_client_agrees(plan_of(MATRIX, {"gemm": project}), order)

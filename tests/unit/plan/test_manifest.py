@@ -216,7 +216,7 @@ def test_a_file_that_is_no_manifest_at_all(content: bytes, message: str) -> None
         parse_manifest(content, WHERE)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(content=st.binary(max_size=200))
 @example(content=b"general = {edition = 5}\ntorch = 1")
 @example(content=b"[general]\nname = 1979-05-27T07:32:00Z")
@@ -224,7 +224,7 @@ def test_arbitrary_bytes_are_an_input_error_or_a_manifest(content: bytes) -> Non
     assert complaint(content).replace("\n", "").isprintable()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_a_good_manifest_with_values_changed_is_an_input_error_or_a_manifest(data: st.DataObject) -> None:
     lines = FULL.splitlines()

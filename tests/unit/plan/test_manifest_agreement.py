@@ -188,7 +188,7 @@ def test_where_ours_is_stricter(name: str, tmp_path: Path) -> None:
     assert not ours_accepts(STRICTER[name])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_ours_never_accepts_what_the_official_parser_refuses(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -153,7 +153,7 @@ def test_an_axis_too_long_is_refused() -> None:
     assert "has 1001 values; at most 1000" in message_of(MATRIX.replace('"2.12", "2.13"', versions).encode())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(content=st.binary(max_size=200))
 @example(content=b"a: *\n")
 @example(content=b"\xc2\x85")
@@ -165,7 +165,7 @@ def test_arbitrary_bytes_are_an_input_error_or_a_matrix(content: bytes) -> None:
     assert complaint(content).replace("\n", "").isprintable()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_a_good_matrix_with_bytes_changed_is_an_input_error_or_a_matrix(data: st.DataObject) -> None:
     content = bytearray(MATRIX.encode())

@@ -1,9 +1,15 @@
 """Serving rules: which unit keeps which promise, and what is said where none does."""
 
+from dataclasses import replace
+
 import pytest
 
 from rocmatrix.errors import InputError
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.manifest import parse_manifest
+from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Abi, CellState, Evidence, ReasonCode
+from rocmatrix.plan.planner import make_plan
 from tests.unit.plan.samples import GENERAL, MATRIX, NOARCH, PER_TORCH, SECTION, STABLE, cell_of, plan_of
 
 WIDE = MATRIX.replace('["2.12", "2.13"]', '["2.9", "2.10", "2.13"]').replace('["7.1", "7.2"]', '["6.4", "7.1", "7.2"]')
@@ -139,9 +145,9 @@ def test_an_include_adds_a_combination() -> None:
 
 
 def test_an_include_may_promise_other_archs_and_its_unit_has_them() -> None:
-    plan = plan_of(MATRIX + 'include: [{torch: "2.13", rocm: "7.2", archs: [gfx942, gfx950]}]\n')
-    assert cell_of(plan, "gemm.torch2.13-rocm7.2").archs == ("gfx942", "gfx950")
-    assert cell_of(plan, "gemm.torch2.12-rocm7.2").archs == ("gfx942",)
+    plan = plan_of(MATRIX + 'include: [{torch: "2.12", rocm: "7.2", archs: [gfx942, gfx950]}]\n')
+    assert cell_of(plan, "gemm.torch2.12-rocm7.2").archs == ("gfx942", "gfx950")
+    assert cell_of(plan, "gemm.torch2.13-rocm7.2").archs == ("gfx942",)
     assert [unit.archs for unit in plan.units] == [("gfx942",), ("gfx942", "gfx950")]
 
 
@@ -259,6 +265,21 @@ class TestToolchains:
             ("almalinux-rocm7.1", "almalinux", {"ROCM_VERSION": "7.1.1"}, "matrix.yaml:7"),
             ("my_image-rocm7.2", "./tools/my_image", {}, "matrix.yaml:7"),
         ]
+
+    def test_the_command_line_keeps_the_arguments_of_the_same_recipe_only(self) -> None:
+        args = 'toolchains: {"7.1": {recipe: hipcc, args: {A: "1"}}, "7.2": {recipe: therock, args: {B: "2"}}}'
+        plan = plan_of(MATRIX[: MATRIX.index("toolchains")] + args, toolchain="hipcc")
+        assert [spec.args for spec in plan.toolchains] == [{"A": "1"}, {}]
+
+    def test_two_for_one_variant_are_an_error(self) -> None:
+        """Names have no dots: 7.14 and 71.4 would both be rocm714, if ROCm 71.4 existed."""
+        known = load_compat()
+        odd = replace(known.pairs[-1], torch="2.13", rocm=("7.14", "71.4"))
+        matrix = parse_matrix(MATRIX.replace('["7.1", "7.2"]', '["7.14", "71.4"]').encode(), "matrix.yaml")
+        matrix = replace(matrix, torch=("2.13",), toolchains=())
+        manifest = parse_manifest(STABLE.replace("{name}", "gemm").encode(), "build.toml")
+        with pytest.raises(InputError, match=r"matrix\.yaml: torch 2\.10 x ROCm 7\.14 and .* two toolchains"):
+            make_plan(matrix, {"gemm": manifest}, replace(known, pairs=(odd,)), toolchain="llvm")
 
     def test_the_command_line_overrides_and_says_so(self) -> None:
         plan = plan_of(MATRIX, toolchain="hipcc")
