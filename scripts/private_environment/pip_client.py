@@ -85,16 +85,17 @@ def pip_install(
     command = (str(python), "-I", "-u", "-m", "pip", "install", *options, *WHEELS_ONLY, *arguments)
     outcome = run_installer(command, display=display, keep_open=keep_open)
     if outcome.status != 0:
-        raise failure(outcome.output, python.parent.parent, outcome.status)
+        raise failure(outcome, python.parent.parent, who="pip")
 
 
-def failure(output: PipOutput, directory: Path, status: int) -> MissingRequirementError:
-    """Return the error for a set-up that stopped: what is missing, the installer's last line, and what to do."""
-    said = output.last_error or f"it ended with status {status} and said nothing"
+def failure(outcome: Outcome, directory: Path, *, who: str) -> MissingRequirementError:
+    """Return the error for a set-up that stopped: what is missing, the last line of ``who``, and what to do."""
+    output = outcome.output
+    said = output.last_error or f"it ended with status {outcome.status} and said nothing"
     connection = f" (the connection broke: {output.connection})" if output.connection else ""
     missing = f"{output.missing} is missing; " if output.missing else ""
     return MissingRequirementError(
-        f"the private environment could not be set up: {missing}pip said: {said}{connection}",
+        f"the private environment could not be set up: {missing}{who} said: {said}{connection}",
         where=str(directory),
         fix=_what_to_do(f"{said} {output.connection}", directory)
         + " Nothing half made was left; the next start begins anew.",

@@ -65,8 +65,8 @@ def _make(environment: PrivateEnvironment, lock: EnvironmentLock) -> None:
             environment.discard()  # what a start that was killed, or an older lock, left
             display.say(f"setting up {environment.directory} (once)")
             environment.home.mkdir(parents=True, exist_ok=True)
-            seed(environment, display=display, lock=lock)
-            install_lock(PIP_LOCK, environment, display, lock, progress="off")  # by whatever pip is in it first
+            if not seed(environment, display=display, lock=lock):
+                install_lock(PIP_LOCK, environment, display, lock, progress="off")  # by whatever pip is in it first
             environment.link_search_paths()
             environment.install(environment, display, lock)
             environment.complete()

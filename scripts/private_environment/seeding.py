@@ -7,10 +7,10 @@ the same everywhere.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from private_environment import REPOSITORY
@@ -33,10 +33,12 @@ class Way:
     Attributes:
         name: what it uses, for people.
         commands: argument lists.
+        pinned: whether that pip is the one of requirements/pip.txt already.
     """
 
     name: str
     commands: tuple[Command, ...]
+    pinned: bool
 
 
 def ways(environment: PrivateEnvironment) -> Iterator[Way]:
@@ -46,20 +48,20 @@ def ways(environment: PrivateEnvironment) -> Iterator[Way]:
     bare = (*venv, "--without-pip", directory)
     lock = ("--requirement", str(PIP_LOCK))
     if _has("venv") and _has("ensurepip"):
-        yield Way(name="ensurepip", commands=((*venv, directory),))
+        yield Way(name="ensurepip", commands=((*venv, directory),), pinned=False)
     for virtualenv in _callable("virtualenv"):
-        yield Way(name="virtualenv", commands=((*virtualenv, "--python", sys.executable, directory),))
+        yield Way(name="virtualenv", commands=((*virtualenv, "--python", sys.executable, directory),), pinned=False)
     for pip in _callable("pip") if _has("venv") else ():
         install = (*pip, "--python", python, "install", *WHEELS_ONLY, *lock)
-        yield Way(name="pip", commands=(bare, install))
+        yield Way(name="pip", commands=(bare, install), pinned=True)
     for uv in _callable("uv"):
         make = (*uv, "venv", "--no-project", "--python", sys.executable, directory)
         install = (*uv, "pip", "install", "--python", python, "--require-hashes", "--only-binary=:all:", *lock)
-        yield Way(name="uv", commands=(make, install))
+        yield Way(name="uv", commands=(make, install), pinned=True)
 
 
-def seed(environment: PrivateEnvironment, *, display: Display, lock: EnvironmentLock) -> None:
-    """Make the environment with some pip in it, by the first way that works.
+def seed(environment: PrivateEnvironment, *, display: Display, lock: EnvironmentLock) -> bool:
+    """Make the environment with some pip in it, by the first way that works; return whether that is the pinned one.
 
     Raises:
         MissingRequirementError: no way is there, or none worked; the last way's own words are in the message.
@@ -68,7 +70,7 @@ def seed(environment: PrivateEnvironment, *, display: Display, lock: Environment
     for way in ways(environment):
         error = _go(way, environment, display=display, lock=lock)
         if error is None:
-            return
+            return way.pinned
         display.say(f"  with {way.name} it did not work")
         environment.discard()
     raise error or MissingRequirementError(
@@ -84,12 +86,14 @@ def _go(
     for command in way.commands:
         outcome = run_installer(command, display=display, keep_open=lock.descriptor)
         if outcome.status != 0:
-            return failure(outcome.output, environment.directory, outcome.status)
+            return failure(outcome, environment.directory, who=way.name)
     return None
 
 
 def _has(module: str) -> bool:
-    return find_spec(module) is not None
+    """Return whether this Python has a module of its own: not one that a variable or the current folder brings in."""
+    command = (sys.executable, "-I", "-c", f"import {module}")
+    return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0
 
 
 def _callable(tool: str) -> Iterator[Command]:
