@@ -9,7 +9,6 @@ from typing import Protocol
 from rocmatrix.emulator.instruction import (
     M0,
     OFF,
-    SCC,
     VCC,
     Encoding,
     Operand,
@@ -28,6 +27,7 @@ _VCC_PAIR = Operand(file=RegisterFile.SGPR, index=VCC, count=2)
 _READS_VCC = ("v_cndmask_b32", "v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32")
 _WRITES_VCC = ("v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32", *_READS_VCC[1:])
 _READS_DESTINATION = ("v_fmac_", "v_mac_", "v_dot2c_", "v_dot4c_", "v_dot8c_", "v_pk_fmac_")
+_WITH_IMMEDIATE = ("s_movk_i32", "s_addk_i32", "s_mulk_i32", "s_cmovk_i32")
 _PRESERVING = ("v_writelane_b32", "v_swap_b32")
 _SCALAR_DESTINATION = ("v_readlane_b32", "v_readfirstlane_b32")
 
@@ -86,12 +86,18 @@ def scalar_operands(fields: FieldValues) -> Operands:
     name = fields.name
     if name.startswith(("s_cmpk_", "s_setreg_b32")):
         destinations, sources = [], destinations
-    elif name in ("s_addk_i32", "s_mulk_i32", "s_cmovk_i32") or name.startswith(("s_bitset", "s_cmov_")):
+    elif name.startswith(("s_bitset", "s_cmov_")):
         sources = [*sources, *destinations]
     elif name == "s_setreg_imm32_b32":
         destinations, sources = [], [Operand(file=RegisterFile.LITERAL, index=fields["literal"])]
     elif name in ("s_setpc_b64", "s_rfe_b64", "s_cbranch_join", "s_set_gpr_idx_idx"):
         destinations = []
+    if name in _WITH_IMMEDIATE or name.startswith("s_cmpk_"):
+        signed = fields["simm16"] & 0x8000 and not name.endswith("_u32")
+        immediate = Operand(file=RegisterFile.LITERAL, index=fields["simm16"] | (0xFFFF0000 if signed else 0))
+        sources = [*sources, immediate] if name.startswith("s_cmpk_") else [immediate]
+        if name != "s_movk_i32" and destinations:
+            sources += destinations
     return tuple(destinations), tuple(sources)
 
 
@@ -257,6 +263,3 @@ def sdwa_of(fields: FieldValues) -> Sdwa:
         sources=tuple(Select(fields[f"src{number}_sel"]) for number in numbers),
         sext=tuple(bool(fields[f"src{number}_sext"]) for number in numbers),
     )
-
-
-SCC_OPERAND = Operand(file=RegisterFile.CONSTANT, index=SCC)
