@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from kernels._rust import Digest, DigestAlgorithm, Metadata
 
+from rocmatrix import document
 from rocmatrix.audit.path import audit_path
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.stage import audit_units
@@ -250,6 +253,17 @@ def test_a_single_shared_object_is_audited_without_names_around_it(tmp_path: Pat
     alone.write_bytes(good.read_bytes()[:-9000])
     (finding,) = audit_path(alone).findings
     assert (finding.rule, finding.severity) == ("readable", Severity.ERROR)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=5000, max_examples=300)
+@given(st.data())
+def test_a_good_file_with_changed_bytes_is_audited_or_refused(tmp_path: Path, good: Path, data: st.DataObject) -> None:
+    content = bytearray(good.read_bytes())
+    for _ in range(data.draw(st.integers(1, 8))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    changed = tmp_path / SO
+    changed.write_bytes(content)
+    document.to_json(audit_path(changed))
 
 
 def test_the_loader_refuses_what_the_ceilings_refuse(tmp_path: Path, workshop: Workshop) -> None:

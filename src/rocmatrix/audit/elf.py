@@ -36,7 +36,7 @@ MAX_VERSIONS = 1 << 15
 
 _DT = {
     "NEEDED": 1, "HASH": 4, "STRTAB": 5, "SYMTAB": 6, "STRSZ": 10, "SONAME": 14, "RPATH": 15, "RUNPATH": 29,
-    "GNU_HASH": 0x6FFFFEF5, "VERSYM": 0x6FFFFFF0, "VERDEF": 0x6FFFFFFC, "VERDEFNUM": 0x6FFFFFFD,
+    "GNU_HASH": 0x6FFFFEF5, "VERSYM": 0x6FFFFFF0, "VERDEF": 0x6FFFFFFC,
     "VERNEED": 0x6FFFFFFE, "VERNEEDNUM": 0x6FFFFFFF,
 }  # fmt: skip
 _TABLES = {_DT[name] for name in ("STRTAB", "GNU_HASH", "VERSYM", "VERDEF", "VERNEED")} | {7, 12, 13, 23, 25, 26, 36}
@@ -149,7 +149,6 @@ class _Loader:
     def facts(self) -> ElfFacts:
         """Return all that is asked of the file."""
         needs, versions = self._version_needs()
-        versions |= self._version_definitions()
         return ElfFacts(
             soname=self._text("SONAME"),
             needed=tuple(self._string(value) for tag, value in self._entries if tag == _DT["NEEDED"]),
@@ -162,15 +161,14 @@ class _Loader:
     # -- tables --------------------------------------------------------------------------------------------------
 
     def _symbols(self, versions: dict[int, str]) -> Iterator[DynamicSymbol]:
-        """Give the global and weak symbols of default or protected visibility, with their versions."""
+        """Give the global and weak symbols, with the versions that undefined ones ask for."""
         count = self._symbol_count()
         table = self._at(self._tag("SYMTAB"), count * _SYMBOL.size)
         numbers = [1] * count
         if _DT["VERSYM"] in self._last:
             numbers = list(struct.unpack(f"<{count}H", self._at(self._tag("VERSYM"), 2 * count)))
-        for (name, info, other, section, _, _), number in zip(_SYMBOL.iter_unpack(table), numbers, strict=True):
-            binding, visibility = info >> 4, other & 3
-            if binding == 0 or visibility not in {0, 3} or name == 0:
+        for (name, info, _, section, _, _), number in zip(_SYMBOL.iter_unpack(table), numbers, strict=True):
+            if info >> 4 == 0 or name == 0:  # STB_LOCAL, and the empty symbol at the start
                 continue
             yield DynamicSymbol(name=self._string(name), defined=section != 0, version=versions.get(number & ~_HIDDEN))
 
@@ -233,22 +231,6 @@ class _Loader:
                 break
             address += following
         return needs, numbers
-
-    def _version_definitions(self) -> dict[int, str]:
-        """Return the versions that the file itself defines, by number."""
-        numbers: dict[int, str] = {}
-        if _DT["VERDEF"] not in self._last:
-            return numbers
-        address = self._tag("VERDEF")
-        for _ in range(min(self._tag("VERDEFNUM"), MAX_VERSIONS)):
-            _, _, number, count, _, auxiliary, following = struct.unpack("<HHHHIII", self._at(address, 20))
-            if count and number > 1:  # number 1 is the file's own name
-                (name,) = struct.unpack("<I", self._at(address + auxiliary, 4))
-                numbers[number & ~_HIDDEN] = self._string(name)
-            if not following:
-                break
-            address += following
-        return numbers
 
     # -- bytes ---------------------------------------------------------------------------------------------------
 

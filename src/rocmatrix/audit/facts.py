@@ -22,7 +22,7 @@ class DynamicSymbol:
 
     Attributes:
         defined: whether this file defines it; else the loader looks for it elsewhere.
-        version: symbol version that is asked for or offered, e.g. ``GLIBC_2.14``; ``None`` without one.
+        version: symbol version that is asked for, e.g. ``GLIBC_2.14``; ``None`` without one and for defined symbols.
     """
 
     name: str

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.rules import RULE_IDS, judge
-from rocmatrix.audit.rules.names import VARIANT_NAME
 from rocmatrix.audit.summary import binary_facts
 from rocmatrix.audit.variant import read_file, read_folder
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
-from rocmatrix.plan.model import Abi
+from rocmatrix.plan.variants import parse_variant
 from rocmatrix.records import BinaryFacts, Finding, Outcome
-
-_ROCM = re.compile(r"-rocm(\d)(\d+)-")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +40,8 @@ def audit_path(path: Path) -> PathAudit:
     SONAME is known only if the directory is named as a variant.
 
     Raises:
-        InputError: there is no such path, or it is neither a directory with files nor a file.
+        InputError: there is no such path, it is neither a directory with files nor a file, or the directory is named
+            after a ROCm that compat.toml does not know.
     """
     policy = load_policy()
     if path.is_dir():
@@ -72,21 +69,19 @@ _FIX = "Name a variant directory (build/<variant>) or a shared object (.so)."
 
 
 def _expected(directory: str, facts: VariantFacts) -> Expectation:
-    """Return what a directory's name and its own metadata promise."""
-    variant = directory if VARIANT_NAME.fullmatch(directory) else None
-    rocm = _ROCM.search(variant) if variant else None
+    """Return what a directory's name and its own metadata promise.
+
+    Raises:
+        InputError: the directory is named after a ROCm that compat.toml does not know.
+    """
+    try:
+        variant = parse_variant(directory)
+    except ValueError:
+        variant = None
     return Expectation(
         name=facts.metadata.name if facts.metadata else None,
-        variant=variant,
-        abi=_abi(variant),
-        hip_soname=load_compat().hip_soname(f"{rocm[1]}.{rocm[2]}") if rocm else None,
+        variant=directory if variant else None,
+        abi=variant.abi if variant else None,
+        hip_soname=load_compat().hip_soname(variant.rocm) if variant and variant.rocm else None,
         extension=facts.metadata.id if facts.metadata else None,
     )
-
-
-def _abi(variant: str | None) -> Abi | None:
-    if variant is None:
-        return None
-    if "-rocm" not in variant.removeprefix("torch-rocm"):
-        return Abi.NOARCH
-    return Abi.STABLE if variant.startswith("torch-stable-abi") else Abi.PER_TORCH

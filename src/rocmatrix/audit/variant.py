@@ -29,9 +29,8 @@ from rocmatrix.audit.facts import (
 )
 from rocmatrix.audit.offload import read_bundles
 from rocmatrix.digest import Digest
+from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
 
-METADATA = "metadata.json"
-SIGNATURE = "metadata.json.sigstore"
 OPS = "_ops.py"
 MAX_TEXT = 1 << 20
 """Bytes of ``metadata.json`` that are read at most."""
@@ -65,9 +64,9 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
                 binaries.append(binary)
     metadata, ops = None, None
     try:
-        metadata = _metadata(folder / METADATA) if METADATA in paths else None
+        metadata = _metadata(folder / METADATA_NAME) if METADATA_NAME in paths else None
     except (OSError, UnreadableError) as err:
-        unreadable.append(Unreadable(path=METADATA, what=_reason(err)))
+        unreadable.append(Unreadable(path=METADATA_NAME, what=_reason(err)))
     try:
         ops = _ops(folder / OPS) if OPS in paths else None
     except (OSError, UnreadableError) as err:
@@ -123,7 +122,7 @@ def _printable(name: str) -> str:
 
 def _counts(name: str) -> bool:
     """Return whether the client's digest covers a file (``kernels`` 0.17.2, checked by a test)."""
-    if name in {METADATA, SIGNATURE}:
+    if name in {METADATA_NAME, SIGNATURE_NAME}:
         return False
     return "__pycache__" not in name.split("/") and not name.endswith(".pyc")
 

@@ -12,6 +12,7 @@ import subprocess
 import time
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,17 @@ FOREIGN = tuple(shared_objects())
 SMALL = min((path for path in FOREIGN if facts_of(path).version_needs), key=lambda path: path.stat().st_size)
 
 
-def by_sections(path: Path) -> tuple[list[str], set[tuple[str, str]], dict[str, str | None]]:
-    """Return needed libraries, version needs, and undefined symbols with versions, by pyelftools' section readers."""
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What pyelftools' section readers tell of a file."""
+
+    needed: list[str]
+    needs: set[tuple[str, str]]
+    undefined: dict[str, str | None]
+    defined: set[str]
+
+
+def by_sections(path: Path) -> Told:
     with path.open("rb") as stream:
         elf = ELFFile(stream)
         sections = {section.name: section for section in elf.iter_sections()}
@@ -61,20 +71,26 @@ def by_sections(path: Path) -> tuple[list[str], set[tuple[str, str]], dict[str, 
             for auxiliary in auxiliaries
         }
         undefined: dict[str, str | None] = {}
+        defined: set[str] = set()
         for index, symbol in enumerate(symbols.iter_symbols()):
-            if symbol.name and symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL":
+            if not symbol.name or symbol["st_info"]["bind"] == "STB_LOCAL":
+                continue
+            if symbol["st_shndx"] == "SHN_UNDEF":
                 number = numbers.get_symbol(index)["ndx"] if isinstance(numbers, GNUVerSymSection) else 1
                 undefined[symbol.name] = versions[number][1] if number in versions else None
-    return needed, set(versions.values()), undefined
+            else:
+                defined.add(symbol.name)
+    return Told(needed=needed, needs=set(versions.values()), undefined=undefined, defined=defined)
 
 
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
 def test_section_headers_and_the_loaders_view_agree(path: Path) -> None:
     facts = facts_of(path)
-    needed, needs, undefined = by_sections(path)
-    assert list(facts.needed) == needed
-    assert {(need.library, need.version) for need in facts.version_needs} == needs
-    assert {symbol.name: symbol.version for symbol in facts.symbols if not symbol.defined} == undefined
+    told = by_sections(path)
+    assert list(facts.needed) == told.needed
+    assert {(need.library, need.version) for need in facts.version_needs} == told.needs
+    assert {symbol.name: symbol.version for symbol in facts.symbols if not symbol.defined} == told.undefined
+    assert {symbol.name for symbol in facts.symbols if symbol.defined} == told.defined
 
 
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
@@ -106,6 +122,18 @@ def test_a_file_without_section_headers_tells_the_same() -> None:
     struct.pack_into("<Q", data, 0x28, 0)
     struct.pack_into("<HH", data, 0x3C, 0, 0)
     del data[sections:]
+    assert read_shared_object(bytes(data))[1] == facts_of(SMALL)
+
+
+def test_the_hidden_mark_of_a_version_does_not_hide_the_version() -> None:
+    data = bytearray(SMALL.read_bytes())
+    with SMALL.open("rb") as stream:
+        section = ELFFile(stream).get_section_by_name(".gnu.version")
+        assert section
+        start, count = section["sh_offset"], section["sh_size"] // 2
+    for place in range(start, start + 2 * count, 2):
+        (number,) = struct.unpack_from("<H", data, place)
+        struct.pack_into("<H", data, place, number | 0x8000)
     assert read_shared_object(bytes(data))[1] == facts_of(SMALL)
 
 

@@ -17,9 +17,9 @@ HOST = ("host-x86_64-unknown-linux-gnu-", b"")
 GFX942 = ("hipv4-amdgcn-amd-amdhsa--gfx942", code_object_bytes())
 
 
-def read(data: bytes, *, address: int = 0) -> tuple[Bundle, ...]:
-    """Read bundles from data that is one loaded segment."""
-    segment = Segment(type="PT_LOAD", offset=0, address=address, size=len(data))
+def read(data: bytes, *, kind: str = "PT_LOAD") -> tuple[Bundle, ...]:
+    """Read bundles from data that is one segment."""
+    segment = Segment(type=kind, offset=0, address=0, size=len(data))
     header = Header(machine="EM_X86_64", type="ET_DYN", os_abi=0, abi_version=0, flags=0, segments=(segment,))
     return read_bundles(data, header, MACHINES)
 
@@ -42,8 +42,7 @@ def test_a_bundle_inside_a_code_object_is_not_one_more() -> None:
 
 
 def test_only_what_the_loader_maps_counts() -> None:
-    header = Header(machine="EM_X86_64", type="ET_DYN", os_abi=0, abi_version=0, flags=0, segments=())
-    assert read_bundles(bundle_bytes(GFX942), header, MACHINES) == ()
+    assert read(bundle_bytes(GFX942), kind="PT_NOTE") == ()
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from rocmatrix.audit.facts import Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
 from rocmatrix.audit.rules.abi3 import SUFFIX
+from rocmatrix.metadata import METADATA_NAME
 from rocmatrix.plan.model import Abi
+from rocmatrix.plan.variants import parse_variant
 from rocmatrix.records import Finding, Severity
 
 RULE = "digest-and-names"
 KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
 """kernels-data's KernelName, as ``kernels`` 0.17.2 checks it."""
-VARIANT_NAME = re.compile(
-    r"torch-rocm|torch-universal|torch(-stable-abi\d\d+|\d\d+(-cxx11|-cxx98)?)-rocm\d+-(x86_64|aarch64)-linux", re.ASCII
-)
-"""Directories with ROCm code that the client parses (``kernels`` 0.17.2, variants.py)."""
-METADATA = "metadata.json"
 OPS = "_ops.py"
 _SOURCE = "layout of a variant as kernels 0.17.2 loads it"
 
@@ -32,16 +29,30 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         what = f"{stray} is not a regular file of this directory"
         yield _finding(what, stray, "Put a copy of the file there; links out of the directory are not published.")
     yield from _kernel(facts, expected)
-    if expected.variant is not None and not VARIANT_NAME.fullmatch(expected.variant):
+    if expected.variant is not None and not _is_variant(expected.variant):
         what = f"the client does not know a ROCm variant of the name {expected.variant}"
         yield _finding(what, expected.variant, "Name it e.g. torch213-cxx11-rocm72-x86_64-linux.")
-    if not expected.ours and facts.metadata is None and not any(file.path == METADATA for file in facts.unreadable):
-        yield _finding(f"there is no {METADATA}: the client does not load the variant", METADATA, "Collect it again.")
+    if (
+        not expected.ours
+        and facts.metadata is None
+        and not any(file.path == METADATA_NAME for file in facts.unreadable)
+    ):
+        yield _finding(
+            f"there is no {METADATA_NAME}: the client does not load the variant", METADATA_NAME, "Collect it again."
+        )
     files = {file.path for file in facts.files}
     module = expected.name.replace("-", "_") if expected.name else None
     if "__init__.py" not in files and f"{module}/__init__.py" not in files:
         yield _finding("there is no __init__.py: nothing can be imported", "__init__.py", "Add the Python package.")
     yield from _extension(facts, expected)
+
+
+def _is_variant(name: str) -> bool:
+    try:
+        parse_variant(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _kernel(facts: VariantFacts, expected: Expectation) -> Iterator[Finding]:
