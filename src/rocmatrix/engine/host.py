@@ -1,4 +1,4 @@
-"""The engine ``host``: commands run on this machine, in a scrubbed environment, each in a process group of its own.
+"""The engine ``host``: commands run on this machine, in a scrubbed environment, each in a session of its own.
 
 What a command sees: a ``PATH`` with the folder of the running Python and the system's own folders, an empty home that
 is removed afterwards, a fixed locale, time zone and ``SOURCE_DATE_EPOCH``. It sees no variable of the user: no token,
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
@@ -68,8 +69,8 @@ class HostEngine:
         """Kill every command that runs; one that is started later is killed at once."""
         with self._lock:
             self._interrupted = True
-            for group in self._running:
-                _kill(group)
+            for session in self._running:
+                _kill(session)
 
     def _start(self, command: Command, home: Path) -> subprocess.Popen[bytes]:
         try:
@@ -95,7 +96,7 @@ class HostEngine:
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the group, then take its leader's exit status: until that nobody else gets its number."""
+        """Kill the session, then take its leader's exit status: until then nobody else gets its number."""
         with self._lock:
             self._running.discard(process.pid)
             _kill(process.pid)
@@ -178,6 +179,23 @@ class _Reader:
             self._on_line(line)
 
 
-def _kill(group: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+def _kill(session: int) -> None:
+    """Kill the processes of a session, also those that have a process group of their own, as ninja's commands do.
+
+    A process that was sent SIGKILL starts no more, so that the session is empty once nobody new is found in it. The
+    leader has not been waited for, so that the number of the session still is its own.
+    """
+    killed: set[int] = set()
+    while found := set(_members(session)) - killed:
+        for process in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        killed |= found
+
+
+def _members(session: int) -> Iterator[int]:
+    """Yield the processes of a session, zombies among them."""
+    for process in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]:
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(process) == session:
+                yield process

@@ -22,7 +22,7 @@ class Command:
         argv: program and arguments; never a shell line.
         cwd: folder to run in.
         environment: variables on top of the engine's scrubbed ones.
-        timeout: seconds after which the whole process group is killed.
+        timeout: seconds after which the command is killed with all that it started.
         writable: folders that the command may write to, ``cwd`` included if it is to be.
         on_line: takes each line of the output, without its end, as soon as it is complete; called from the thread that
             runs the command.

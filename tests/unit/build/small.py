@@ -191,4 +191,4 @@ class Site:
 
 if __name__ == "__main__":
     site = Site(root=Path(sys.argv[1]), toolchain=SmallToolchain(folder=Path(sys.argv[1]), pause=0.02))
-    site.build("2.12", "2.13", "2.14")
+    site.build("2.12", "2.13", "2.14", use_cache="--no-cache" not in sys.argv)

@@ -122,6 +122,19 @@ def test_a_command_past_its_time_is_killed_with_its_children(tmp_path: Path) -> 
     assert gone_within(int(done.output), 5.0)
 
 
+@pytest.mark.parametrize("timeout", [1.0, 30.0])
+def test_a_child_in_a_process_group_of_its_own_is_killed_too(tmp_path: Path, timeout: float) -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "code = 'import time; time.sleep(60)'\n"
+        "p = subprocess.Popen([sys.executable, '-c', code], process_group=0)\n"
+        f"print(p.pid, flush=True); time.sleep(60 if {timeout} < 5 else 0)"
+    )
+    done = python(code, tmp_path, timeout=timeout)
+    assert done.returncode == (None if timeout < 5 else 0)
+    assert gone_within(int(done.output), 5.0)
+
+
 def test_a_child_left_behind_is_killed_and_does_not_hold_the_command(tmp_path: Path) -> None:
     code = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
     done = python(code, tmp_path)
