@@ -4,19 +4,28 @@ import base64
 import hashlib
 import io
 import zipfile
+from collections.abc import Iterable, Mapping
 from importlib.metadata import distribution
 
 
 def tiny_wheel(version: str, *, padding: int = 0) -> tuple[str, bytes]:
     """Return file name and content of a pure wheel of the package ``tiny``; ``padding`` bytes of it do not compress."""
     filler = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(padding // 32))
-    files = {
-        "tiny/__init__.py": f"VERSION = {version!r}\n".encode(),
-        "tiny/filler.bin": filler,
-        f"tiny-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: tiny\nVersion: {version}\n".encode(),
-        f"tiny-{version}.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    return wheel("tiny", version, files={"tiny/filler.bin": filler})
+
+
+def wheel(
+    name: str, version: str, *, requires: Iterable[str] = (), files: Mapping[str, bytes] | None = None
+) -> tuple[str, bytes]:
+    """Return file name and content of a pure wheel that knows its version, asks for packages and has more files."""
+    info = f"{name}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
+    content = {
+        f"{name}/__init__.py": f"VERSION = {version!r}\n".encode(),
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    return f"tiny-{version}-py3-none-any.whl", _pack(files, f"tiny-{version}.dist-info")
+    return f"{name}-{version}-py3-none-any.whl", _pack(content | dict(files or {}), info)
 
 
 def pip_wheel() -> tuple[str, bytes, str]:
