@@ -75,7 +75,7 @@ def warnings_of(facts: KernelFacts, manifest: Manifest, promised: frozenset[str]
     warnings = list(manifest.warnings)
     if retired := sorted(arch for arch in named if compat.replacement(arch)):
         instead = in_words(sorted({compat.replacement(arch) or "" for arch in retired}))
-        warnings.append(f"{facts.where}: {in_words(retired)} were withdrawn by AMD ({instead} took their place)")
+        warnings.append(f"{facts.where}: {in_words(retired)}: withdrawn by AMD, replaced by {instead}")
     if unknown := sorted(arch for arch in named if not compat.arch(arch) and not compat.replacement(arch)):
         warnings.append(f"{facts.where}: ROCm is not known to target {in_words([quote(arch) for arch in unknown])}")
     if left_out := sorted(facts.partial & promised):

@@ -9,13 +9,19 @@ from rocmatrix.plan.node import Kind, Node, require_distinct
 from rocmatrix.plan.text import allowed, quote
 from rocmatrix.plan.version import is_minor
 
-_ARCH = re.compile(r"gfx[0-9]{1,2}[0-9a-f]{2}")
+ARCH_PATTERN = r"gfx[0-9]{1,2}[0-9a-f]{2}"
+PATH_CHARACTERS = r"[A-Za-z0-9_.+@-]"
+REPO_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
+LABEL_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+MOST_VALUES = 1000
+"""Values that an axis may have."""
+
+_ARCH = re.compile(ARCH_PATTERN)
 _ARCH_FEATURES = re.compile(r"(gfx[0-9a-f]{3,4})(:[a-z]+[+-])+")
-_PATH_PART = re.compile(r"[A-Za-z0-9_.+@-]{1,100}")
-_REPO_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PATH_PART = re.compile(PATH_CHARACTERS + "{1,100}")
+_REPO_ID = re.compile(REPO_ID_PATTERN)
+_LABEL = re.compile(LABEL_PATTERN)
 _LONGER_VERSION = re.compile(r"v?([0-9]+\.[0-9]+)(\.[0-9]+)*([+-].*)?")
-_MOST_VALUES = 1000
 
 
 def minor(node: Node) -> str:
@@ -109,8 +115,8 @@ def _arch(node: Node) -> str:
 def _axis(node: Node, values: tuple[str, ...]) -> tuple[str, ...]:
     if not values:
         raise node.error("is an empty list", "Name at least one value.")
-    if len(values) > _MOST_VALUES:
-        raise node.error(f"has {len(values)} values; at most {_MOST_VALUES} are allowed")
+    if len(values) > MOST_VALUES:
+        raise node.error(f"has {len(values)} values; at most {MOST_VALUES} are allowed")
     require_distinct(node.items)
     return values
 

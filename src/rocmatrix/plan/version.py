@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_MINOR = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
+MINOR_PATTERN = r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})"
+
+_MINOR = re.compile(MINOR_PATTERN)
 
 
 def is_minor(text: str) -> bool:

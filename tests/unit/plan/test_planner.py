@@ -248,7 +248,15 @@ def test_a_kernel_without_a_repository_is_an_error_unless_the_matrix_names_one()
 def test_withdrawn_archs_in_build_toml_are_warned_about_and_stop_nothing() -> None:
     plan = plan_of(MATRIX, {"gemm": STABLE.replace('["gfx942", "gfx950"]', '["gfx940", "gfx941", "gfx942"]')})
     assert plan.units[0].archs == ("gfx942",)
-    assert plan.warnings == ("gemm/build.toml: gfx940 and gfx941 were withdrawn by AMD (gfx942 took their place)",)
+    assert plan.warnings == ("gemm/build.toml: gfx940 and gfx941: withdrawn by AMD, replaced by gfx942",)
+
+
+def test_archs_of_a_noarch_kernel_are_those_that_it_lists() -> None:
+    matrix = MATRIX.replace("[gfx942]", "[gfx942, gfx950]").replace("[gemm]", "[gemm, other]")
+    project = NOARCH + 'rocm_archs = ["gfx941", "gfx942"]\n'
+    plan = plan_of(matrix, {"gemm": project, "other": STABLE})
+    assert cell_of(plan, "gemm.torch2.13-rocm7.2").archs == ("gfx942",)
+    assert any("gfx941: withdrawn" in warning for warning in plan.warnings)
 
 
 def test_an_arch_nobody_knows_in_build_toml_is_warned_about() -> None:
