@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from rocmatrix.events import Event, Notice, UnitProgress
-from rocmatrix.report.board import Board, Row
+from rocmatrix.report.board import Board
 from rocmatrix.report.lines import describe, quoted
 from rocmatrix.report.reporter import BoardKeeper, Verbosity
 from rocmatrix.report.text import count, duration, one_line, size
@@ -20,8 +20,8 @@ _PER_SECOND = 8
 _ERROR_LINES = 8
 """Lines of the newest failure that are shown while the run goes on; the summary has all of them."""
 _TRANSFERS = 3
-_FOOT = 2
-"""The line of totals and the empty line above it."""
+_AROUND = 4
+"""Lines beside those of units: the head of the table, an empty one, the totals, and the one that the cursor is on."""
 
 
 class LiveReporter(BoardKeeper):
@@ -61,55 +61,56 @@ class LiveReporter(BoardKeeper):
 
     def _frame(self) -> RenderableType:
         with self.lock:
-            return Frame(self.board, self.now, self._console.height)
+            return frame(self.board, now=self.now, width=self._console.width, height=self._console.height)
 
 
-class Frame:
-    """One picture of a board: the table, what is at work, downloads, the newest error and the totals."""
+def frame(board: Board, *, now: float, width: int, height: int) -> Group:
+    """Return a picture of a board: the table, the newest error, downloads and the totals.
 
-    def __init__(self, board: Board, now: float, height: int) -> None:
-        """Picture a board as it is at ``now`` in at most ``height`` lines."""
-        self._board = board
-        self._now = now
-        self._height = height
+    The picture is finished: what happens to the board while it is being drawn cannot disturb it.
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw."""
-        below = [*self._error_lines(), *self._transfer_lines()]
-        below = [Text(""), *below] if below else []
-        room = max(1, self._height - len(below) - _FOOT - 3)
-        for line in (*below, totals := Text(self._totals(), style="bold")):
-            line.no_wrap, line.overflow = True, "ellipsis"
-        table = unit_table(self._board, now=self._now, width=options.max_width, rows=room)
-        yield Group(table, *below, Text(""), totals)
+    Args:
+        board: what is known.
+        now: seconds on the board's clock.
+        width: columns of the terminal.
+        height: lines of the terminal.
+    """
+    below = [*_error_lines(board), *_transfer_lines(board)]
+    below = [Text(""), *below] if below else []
+    totals = Text(_totals(board, now), style="bold")
+    for line in (*below, totals):
+        line.no_wrap, line.overflow = True, "ellipsis"
+    room = max(1, height - len(below) - _AROUND)
+    return Group(unit_table(board, now=now, width=width, rows=room), *below, Text(""), totals)
 
-    def _error_lines(self) -> list[Text]:
-        if not self._board.failures:
-            return []
-        unit, view = self._board.failures[-1]
-        lines = quoted(view.error or view.reason)
-        cut = len(lines) - _ERROR_LINES
-        more = [f"  | … {count(cut, 'more line')}"] if cut > 0 else []
-        head = Text(f"{one_line(unit)}: {view.stage} failed", style="red")
-        return [head, *(Text(line) for line in lines[:_ERROR_LINES] + more)]
 
-    def _transfer_lines(self) -> list[Text]:
-        running = [transfer for transfer in self._board.transfers.values() if transfer.received != transfer.total]
-        return [
-            Text(f"fetching {one_line(transfer.what)}: {size(transfer.received)}{_of(transfer.total)}")
-            for transfer in running[-_TRANSFERS:]
-        ]
+def _error_lines(board: Board) -> list[Text]:
+    if not board.failures:
+        return []
+    unit, view = board.failures[-1]
+    lines = quoted(view.error or view.reason)
+    cut = len(lines) - _ERROR_LINES
+    more = [f"  | … {count(cut, 'more line')}"] if cut > 0 else []
+    head = Text(f"{one_line(unit)}: {view.stage.value} failed", style="red")
+    return [head, *(Text(line) for line in lines[:_ERROR_LINES] + more)]
 
-    def _totals(self) -> str:
-        board = self._board
-        rows: list[Row] = list(board.rows.values())
-        settled = sum(board.settled(row) for row in rows)
-        parts = [f"{settled} of {count(len(rows), 'unit')}"]
-        if failed := len(board.failures):
-            parts.append(f"{failed} failed")
-        if board.received:
-            parts.append(f"{size(board.received)} fetched")
-        return ", ".join([*parts, duration(self._now)])
+
+def _transfer_lines(board: Board) -> list[Text]:
+    running = [transfer for transfer in board.transfers.values() if transfer.received != transfer.total]
+    return [
+        Text(f"fetching {one_line(transfer.what)}: {size(transfer.received)}{_of(transfer.total)}")
+        for transfer in running[-_TRANSFERS:]
+    ]
+
+
+def _totals(board: Board, now: float) -> str:
+    settled = sum(board.settled(row) for row in board.rows.values())
+    parts = [f"{settled} of {count(len(board.rows), 'unit')}"]
+    if failed := len(board.failures):
+        parts.append(f"{failed} failed")
+    if board.received:
+        parts.append(f"{size(board.received)} fetched")
+    return ", ".join([*parts, duration(now)])
 
 
 def _of(total: int | None) -> str:

@@ -97,7 +97,6 @@ def test_an_error_is_one_document_with_json(verb: Give, capsys: pytest.CaptureFi
         [],
         ["biuld"],
         ["plan", "--oout", "x"],
-        ["plan", "--ou", "x"],
         ["run", "--jobs", "0"],
         ["run", "--jobs", "two"],
         ["run", "-v", "-q"],
@@ -194,6 +193,11 @@ def test_in_github_actions_a_refusal_is_an_annotation_and_gives_no_command(
     assert len(commands) == 1
     assert commands[0].startswith("::error title=rocmatrix,file=matrix.yaml,line=3::")
     assert lines[0].startswith("::stop-commands::")
+
+
+def test_options_are_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--ou", "x"]) == 2
+    assert "unrecognized arguments: --ou" in capsys.readouterr().err
 
 
 def test_every_verb_has_the_common_options_and_a_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocmatrix import machine
-from rocmatrix.machine import Health, Probe, probe_all, system, toolchains
+from rocmatrix.machine import Health, Probe, index, probe_all, system, toolchains
 
 
 def test_everything_is_looked_at_and_says_what_it_is_for(tmp_path: Path) -> None:
@@ -132,4 +131,4 @@ def test_hipcc_is_found_below_rocm_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_package_index_is_not_asked_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", lambda *_arguments, **_options: pytest.fail("it was asked"))
-    assert machine.package_index(online=False).health is Health.SKIPPED
+    assert index.package_index(online=False).health is Health.SKIPPED

@@ -8,14 +8,14 @@ from rich.console import Console
 from rocmatrix.events import RunStarted, Stage, State, Transfer, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import UnitId
 from rocmatrix.report.board import Board
-from rocmatrix.report.live import Frame, LiveReporter
+from rocmatrix.report.live import LiveReporter, frame
 from rocmatrix.report.reporter import Verbosity
 from tests.unit.report import story
 
 
 def drawn(board: Board, *, width: int, height: int = 24, now: float = 30.0) -> list[str]:
     console = Console(record=True, file=io.StringIO(), width=width, height=height, markup=False, highlight=False)
-    console.print(Frame(board, now, height))
+    console.print(frame(board, now=now, width=width, height=height))
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
@@ -90,6 +90,17 @@ def test_running_downloads_are_shown_with_their_sizes_and_finished_ones_are_not(
 
 def test_totals_count_units_failures_bytes_and_time() -> None:
     assert drawn(story.played(), width=80, now=64.2)[-1] == "4 of 4 units, 1 failed, 3.4 MB fetched, 1 min 04 s"
+
+
+def test_a_picture_is_not_disturbed_by_what_happens_while_it_is_drawn() -> None:
+    board = story.played(AT_WORK)
+    before = drawn(board, width=120)
+    made = frame(board, now=30.0, width=120, height=24)
+    for second, event in enumerate(story.events()):
+        board.take(event, float(second))
+    console = Console(record=True, file=io.StringIO(), width=120, height=24)
+    console.print(made)
+    assert [line.rstrip() for line in console.export_text().splitlines()] == before
 
 
 @pytest.mark.parametrize("height", [8, 24, 50])
