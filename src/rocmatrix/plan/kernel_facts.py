@@ -72,7 +72,7 @@ def warnings_of(facts: KernelFacts, manifest: Manifest, promised: frozenset[str]
     """Return what the author should know of a kernel although it stops nothing."""
     named = {arch for kernel in manifest.rocm_kernels for arch in kernel.rocm_archs or ()}
     named.update(manifest.noarch_archs or ())
-    warnings = list(manifest.warnings)
+    warnings = [f"{facts.where}: {warning}" for warning in manifest.warnings]
     if retired := sorted(arch for arch in named if compat.replacement(arch)):
         instead = in_words(sorted({compat.replacement(arch) or "" for arch in retired}))
         warnings.append(f"{facts.where}: {in_words(retired)}: withdrawn by AMD, replaced by {instead}")

@@ -14,6 +14,7 @@ CURRENT = 5
 PREVIOUS = 4
 FRAMEWORKS = ("torch", "torch-noarch", "tvm-ffi")
 
+_SHOWN_CHANGES = 12
 _NO_ENTRIES: Mapping[str, Node] = {}
 
 
@@ -30,7 +31,9 @@ def edition_of(root: Node) -> int:
             raise node.error(f"edition {node.text} is not known", f"Write edition = {CURRENT}, the only one there is.")
         return CURRENT
     if changes := _changes(root):
-        fix = f"To make it edition {CURRENT}: {'; '.join(changes)}; add general.edition = {CURRENT}."
+        more = [f"and {len(changes) - _SHOWN_CHANGES} more"] if len(changes) > _SHOWN_CHANGES else []
+        listed = "; ".join((*changes[:_SHOWN_CHANGES], *more))
+        fix = f"To make it edition {CURRENT}: {listed}; add general.edition = {CURRENT}."
         raise root.error(f"this is a build.toml of edition {_old_edition(root)}, which is no longer read", fix)
     return PREVIOUS
 
@@ -58,7 +61,7 @@ def _changes(root: Node) -> list[str]:
         changes.append("add the table [torch], or [torch-noarch] for a kernel without compiled code")
     for name, kernel in _entries(root, "kernel").items():
         if "language" in kernel.entries or (kernel.kind is Kind.MAPPING and "backend" not in kernel.entries):
-            changes.append(f"give [kernel.{ascii(name)[1:-1]}] a backend instead of a language")
+            changes.append(f"give [kernel.{ascii(name)[1:-1][:40]}] a backend instead of a language")
     return changes
 
 

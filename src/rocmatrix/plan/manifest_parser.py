@@ -60,7 +60,7 @@ def read_manifest(content: bytes, where: str) -> Manifest:
         torch=torch,
         pyext=fields.suffixes(frame),
         kernels=kernels,
-        warnings=_edition_warning(edition, where),
+        warnings=_edition_warning(edition),
         kernel_depends=_kernel_depends(general),
         tvm_ffi=framework == "tvm-ffi",
         noarch_archs=noarch_archs,
@@ -194,7 +194,7 @@ def _strings(keys: Mapping[str, Node], name: str) -> tuple[str, ...]:
     return keys[name].strings() if name in keys else ()
 
 
-def _edition_warning(edition: int, where: str) -> tuple[str, ...]:
+def _edition_warning(edition: int) -> tuple[str, ...]:
     if edition != PREVIOUS:
         return ()
-    return (f"{where}: no general.edition, read as edition {PREVIOUS}; add edition = {CURRENT}",)
+    return (f"no general.edition, read as edition {PREVIOUS}; add edition = {CURRENT}",)

@@ -9,7 +9,7 @@ from operator import itemgetter
 from rocmatrix.errors import InputError
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.matrix_model import Exclude, Include, KernelEntry, Matrix
-from rocmatrix.plan.text import in_words, nearest, quote
+from rocmatrix.plan.text import in_words, nearest, place, quote
 from rocmatrix.plan.version import minor_key
 
 MOST_CELLS = 200_000
@@ -91,8 +91,8 @@ def _by_place(excludes: Iterable[tuple[int, Exclude]]) -> _Excludes:
 
 def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
     """Return the cell as the excludes leave it; a rule that took anything is added to ``matched``."""
-    places = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
-    for number, rule in sorted((rule for place in places for rule in excludes.get(place, ())), key=itemgetter(0)):
+    pairs = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
+    for number, rule in sorted((rule for pair in pairs for rule in excludes.get(pair, ())), key=itemgetter(0)):
         if cell.excluded is not None:
             break
         left = () if rule.archs is None else tuple(arch for arch in cell.archs if arch not in rule.archs)
@@ -103,7 +103,7 @@ def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
             cell = replace(cell, archs=left)
         else:
             words = f": {rule.reason}" if rule.reason else ""
-            cell = replace(cell, excluded=f"excluded by {rule.where}{words}")
+            cell = replace(cell, excluded=f"excluded by {place(rule.where)}{words}")
     return cell
 
 

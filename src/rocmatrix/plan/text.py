@@ -46,5 +46,13 @@ def in_words(items: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
+def place(where: str) -> str:
+    """Return a place in a file by the file's own name, e.g. ``matrix.yaml:8``.
+
+    Plans name places this way: they are the same on every machine, wherever the files lie there.
+    """
+    return where.rsplit("/", 1)[-1]
+
+
 def _folded(word: str) -> str:
     return word.casefold().replace("_", "-")

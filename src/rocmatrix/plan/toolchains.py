@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rocmatrix.errors import InputError
 from rocmatrix.plan.matrix_model import RECIPES, Matrix
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
-from rocmatrix.plan.text import allowed, in_words, quote
+from rocmatrix.plan.text import allowed, in_words, place, quote
 from rocmatrix.plan.version import in_order
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -57,7 +57,7 @@ def _spec(matrix: Matrix, rocm: str, override: str | None) -> ToolchainSpec:
             where=matrix.where,
             fix=f'Add "{rocm}": llvm (or another of {", ".join(RECIPES)}) to toolchains, or give --toolchain.',
         )
-    return _made(choice.recipe, rocm, choice.args, choice.where)
+    return _made(choice.recipe, rocm, choice.args, place(choice.where))
 
 
 def _made(recipe: str, rocm: str, args: dict[str, str], chosen_by: str) -> ToolchainSpec:

@@ -124,7 +124,7 @@ def test_a_tvm_ffi_project_is_read_and_marked() -> None:
 
 def test_edition_4_is_read_with_a_warning() -> None:
     manifest = parse_manifest(STABLE.replace("{name}", "gemm").replace("edition = 5\n", "").encode(), WHERE)
-    assert manifest.warnings == ("gemm/build.toml: no general.edition, read as edition 4; add edition = 5",)
+    assert manifest.warnings == ("no general.edition, read as edition 4; add edition = 5",)
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf" + FULL.encode(), FULL.replace("\n", "\r\n").encode()])

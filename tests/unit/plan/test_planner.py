@@ -259,6 +259,20 @@ def test_archs_of_a_noarch_kernel_are_those_that_it_lists() -> None:
     assert any("gfx941: withdrawn" in warning for warning in plan.warnings)
 
 
+def test_a_plan_names_places_the_same_on_every_machine() -> None:
+    text = MATRIX + 'exclude: [{torch: "2.12", rocm: "7.2"}]\n'
+    manifest = parse_manifest(
+        STABLE.replace("{name}", "gemm").replace("edition = 5\n", "").encode(), "/a/gemm/build.toml"
+    )
+    plans = [
+        make_plan(parse_matrix(text.encode(), f"{folder}/matrix.yaml"), {"gemm": manifest}, load_compat())
+        for folder in ("/home/somebody", "../elsewhere")
+    ]
+    assert plans[0] == plans[1]
+    assert plans[0].toolchains[0].chosen_by == "matrix.yaml:7"
+    assert plans[0].warnings == ("gemm/build.toml: no general.edition, read as edition 4; add edition = 5",)
+
+
 def test_an_arch_nobody_knows_in_build_toml_is_warned_about() -> None:
     plan = plan_of(MATRIX, {"gemm": STABLE.replace('"gfx950"', '"gfx99999"')})
     assert plan.warnings == ("gemm/build.toml: ROCm is not known to target 'gfx99999'",)
