@@ -203,8 +203,8 @@ def _memory(encoding: Encoding, fields: Fields) -> MemoryBits | None:
         offset = fields["offset"]
         if encoding in (Encoding.GLOBAL, Encoding.SCRATCH) and offset & 0x1000:
             offset -= 0x2000
-        if encoding is Encoding.SMEM and offset & 0x100000:
-            offset -= 0x200000
+        if encoding is Encoding.SMEM:
+            offset = (offset - 0x200000 if offset & 0x100000 else offset) if fields["imm"] else 0
         return MemoryBits(
             offset=offset,
             sc0=bool(fields["sc0"] | fields["glc"]),

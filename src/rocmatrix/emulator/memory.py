@@ -56,17 +56,27 @@ class Memory:
 
     def allocate(self, size: int, name: str, *, align: int = 256, writable: bool = True, fill: int = 0) -> Allocation:
         """Allocate bytes, all equal to ``fill``, with a gap behind them."""
+        address = self.reserve(size, align=align)
+        return self.allocate_at(address, size, name, writable=writable, fill=fill)
+
+    def reserve(self, size: int, *, align: int = 256) -> int:
+        """Return an address with ``size`` bytes behind it that nothing else will use; ``allocate_at`` makes them."""
         address = -(-self._next // max(align, _PAGE)) * max(align, _PAGE)
+        self._next = address + size + _GAP
+        return address
+
+    def allocate_at(self, address: int, size: int, name: str, *, writable: bool = True, fill: int = 0) -> Allocation:
+        """Allocate bytes at a reserved address."""
         data = np.full(size, fill, dtype=np.uint8)
         allocation = Allocation(name=name, address=address, data=data, writable=writable)
-        self._starts.append(address)
-        self._allocations.append(allocation)
-        self._next = address + size + _GAP
+        index = bisect_right(self._starts, address)
+        self._starts.insert(index, address)
+        self._allocations.insert(index, allocation)
         return allocation
 
     def free(self, allocation: Allocation) -> None:
         """Take an allocation away; its addresses are never used again."""
-        index = self._allocations.index(allocation)
+        index = self._starts.index(allocation.address)
         del self._allocations[index], self._starts[index]
 
     def find(self, address: int) -> Allocation | None:

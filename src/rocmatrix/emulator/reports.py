@@ -89,6 +89,11 @@ class UnsupportedError(CheckError):
         super().__init__(f"the emulator does not support {what}", where=where or None)
         self.kernel = kernel
         self.instruction = instruction
+        self._unknown = what
+
+    def located(self, kernel: str, instruction: Instruction | None) -> UnsupportedError:
+        """Return the same refusal with the kernel and, where it had none, the instruction."""
+        return UnsupportedError(self._unknown, kernel=kernel, instruction=self.instruction or instruction)
 
 
 class AccessError(Exception):

@@ -1,0 +1,148 @@
+"""The emulated device: memory, loaded code objects, launches."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.dispatch import Dispatch, make_dispatch
+from rocmatrix.emulator.hidden_arguments import Geometry
+from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.memory import Allocation, Memory
+from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.workgroup import Workgroup
+
+_PAGE = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedCode:
+    """A code object in memory.
+
+    Attributes:
+        code_object: what was loaded.
+        address: where address 0 of the image lies.
+        segments: its memory.
+    """
+
+    code_object: CodeObject
+    address: int
+    segments: tuple[Allocation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a launch is executed.
+
+    Attributes:
+        seed: decides the order of workgroups and of waves; the same seed gives the same run.
+        limit: instructions that one wave may execute before it counts as endless.
+        residency: workgroups that run at the same time.
+        dynamic_stack: bytes of scratch for each lane of a kernel whose stack has no known bound.
+        preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
+    """
+
+    seed: int = 0
+    limit: int = 50_000_000
+    residency: int = 1
+    dynamic_stack: int | None = None
+    preloads: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """What a launch came to: instructions that all waves executed together, and how many waves there were."""
+
+    instructions: int
+    waves: int
+
+
+class Device:
+    """One emulated gfx942."""
+
+    def __init__(self) -> None:
+        """Start with empty memory."""
+        self.memory = Memory()
+        self._dispatches = itertools.count()
+
+    def load(self, code_object: CodeObject) -> LoadedCode:
+        """Load a code object: each segment becomes memory of its own, at the distance that the image asks for."""
+        end = max(segment.address + segment.size for segment in code_object.segments)
+        image = self.memory.reserve(end + _PAGE)
+        segments = []
+        for number, segment in enumerate(code_object.segments):
+            name = f"segment {number} of {code_object.where}"
+            allocation = self.memory.allocate_at(image + segment.address, segment.size, name, writable=segment.writable)
+            allocation.data[: len(segment.data)] = np.frombuffer(segment.data, dtype=np.uint8)
+            segments.append(allocation)
+        for relocation in code_object.relocations:
+            word = self.memory.bytes_at(image + relocation.address, 8)
+            word[:] = np.frombuffer((image + relocation.addend).to_bytes(8, "little"), dtype=np.uint8)
+        return LoadedCode(code_object=code_object, address=image, segments=tuple(segments))
+
+    def launch(
+        self,
+        code: LoadedCode,
+        kernel: str,
+        geometry: Geometry,
+        arguments: bytes,
+        *,
+        options: Options | None = None,
+        observer: Observer | None = None,
+    ) -> Execution:
+        """Execute a kernel to its end.
+
+        Args:
+            code: where it is.
+            kernel: its name.
+            geometry: extents of the launch.
+            arguments: its own arguments, laid out as its metadata says.
+            options: order, limits.
+            observer: who watches.
+
+        Raises:
+            InputError: there is no such kernel, or the launch does not fit it.
+            FaultError: the kernel did something wrong.
+            UnsupportedError: the kernel did something that is not modelled.
+        """
+        options = options or Options()
+        dispatch = make_dispatch(
+            code.code_object.kernel(kernel),
+            image=code.address,
+            geometry=geometry,
+            arguments=arguments,
+            memory=self.memory,
+            number=next(self._dispatches),
+            dynamic_stack=options.dynamic_stack,
+            preloads=options.preloads,
+            observer=observer,
+        )
+        try:
+            return _execute(dispatch, Program(self.memory, kernel), options)
+        finally:
+            self.memory.free(dispatch.kernarg)
+            self.memory.free(dispatch.packet)
+
+
+def _execute(dispatch: Dispatch, program: Program, options: Options) -> Execution:
+    """Run the workgroups in a seeded order, some at a time, those taking turns."""
+    order = random.Random(options.seed)  # noqa: S311 - a reproducible order, no secret
+    extents = dispatch.geometry.grid
+    waiting = [(x, y, z) for z in range(extents[2]) for y in range(extents[1]) for x in range(extents[0])]
+    order.shuffle(waiting)
+    running: list[Workgroup] = []
+    instructions = waves = 0
+    while waiting or running:
+        while waiting and len(running) < options.residency:
+            made = dispatch.make_waves(waiting.pop())
+            running.append(Workgroup(made, program, order=order, limit=options.limit))
+            waves += len(made)
+        for workgroup in running:
+            workgroup.run_round()
+        instructions += sum(workgroup.executed for workgroup in running if workgroup.ended)
+        running = [workgroup for workgroup in running if not workgroup.ended]
+    return Execution(instructions=instructions, waves=waves)

@@ -1,0 +1,215 @@
+"""The reference interpreter: fetch, decode, execute, one wave and one instruction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rocmatrix.emulator.algebra import U64
+from rocmatrix.emulator.decoder import decode
+from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
+from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
+from rocmatrix.emulator.lanes import constant
+from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.registers import array_of
+from rocmatrix.emulator.reports import AccessError, Fault, FaultError, FaultKind, UnsupportedError
+from rocmatrix.emulator.semantics import (
+    conversions,
+    division,
+    floats,
+    integer,
+    scalar,
+    transcendental,
+)
+from rocmatrix.emulator.semantics.arithmetic import PACKED, SCALAR, VECTOR
+from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
+from rocmatrix.emulator.semantics.cross_lane import CROSS_LANE
+from rocmatrix.emulator.semantics.exec_mask import EXEC_MASK
+from rocmatrix.emulator.semantics.execution import execute_scalar, execute_vector
+from rocmatrix.emulator.semantics.lds import execute_lds
+from rocmatrix.emulator.semantics.matrix import MATRIX
+from rocmatrix.emulator.semantics.packed import DOTS, MIXED, execute_packed
+from rocmatrix.emulator.semantics.scalar_memory import execute_scalar_memory
+from rocmatrix.emulator.semantics.vector_memory import execute_vector_memory
+from rocmatrix.emulator.wave import Status, Wave
+
+Handler = Callable[[Wave, Instruction], None]
+
+TABLES = (scalar, integer, floats, division, transcendental, conversions)
+"""Modules that fill the tables of arithmetic when they are imported."""
+
+_LONGEST = 16
+_SCALAR = (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK)
+_VECTOR = (Encoding.VOP1, Encoding.VOP2, Encoding.VOPC, Encoding.VOP3)
+_MEMORY: dict[Encoding, Handler] = {
+    Encoding.FLAT: execute_vector_memory,
+    Encoding.GLOBAL: execute_vector_memory,
+    Encoding.SCRATCH: execute_vector_memory,
+    Encoding.MUBUF: execute_vector_memory,
+    Encoding.DS: execute_lds,
+}
+
+
+def _matrix(wave: Wave, instruction: Instruction) -> None:
+    bits = instruction.matrix
+    operation = MATRIX[instruction.name]
+    if bits is not None and operation.result != "f64" and (bits.blgp == 3 or (bits.cbsz and not operation.broadcasts)):  # noqa: PLR2004 - the rotation, whose direction is not documented
+        raise UnsupportedError("this lane permutation of a matrix instruction", instruction=instruction)
+    wave.matrix(instruction)
+
+
+def _scalar_memory(wave: Wave, instruction: Instruction) -> None:
+    """Clocks count executed instructions: they move forward, and mean nothing else."""
+    if instruction.name in ("s_memtime", "s_memrealtime"):
+        wave.write(instruction.destinations[0], constant(U64, wave.executed))
+    else:
+        execute_scalar_memory(wave, instruction)
+
+
+def _getpc(wave: Wave, instruction: Instruction) -> None:
+    wave.write(instruction.destinations[0], constant(U64, instruction.next_address))
+
+
+def handler_of(instruction: Instruction) -> Handler:
+    """Return what executes an instruction that is no control flow.
+
+    Raises:
+        UnsupportedError: nothing does.
+    """
+    name, encoding = instruction.name, instruction.encoding
+    special: dict[str, Handler] = {**CROSS_LANE, **EXEC_MASK, **HARDWARE_REGISTERS, "s_getpc_b64": _getpc}
+    if name in special and instruction.sdwa is None and instruction.dpp is None:
+        return special[name]
+    if encoding in _SCALAR and name in SCALAR:
+        return execute_scalar
+    if encoding in _VECTOR and name in VECTOR:
+        return execute_vector
+    if encoding is Encoding.VOP3P and (name in PACKED or name in MIXED or name in DOTS):
+        return execute_packed
+    if encoding is Encoding.MAI and name in MATRIX:
+        return _matrix
+    if encoding is Encoding.SMEM:
+        return _scalar_memory
+    if encoding in _MEMORY:
+        return _MEMORY[encoding]
+    raise UnsupportedError(f"the instruction {name}", instruction=instruction)
+
+
+class Program:
+    """Decoded code, as far as it was executed."""
+
+    def __init__(self, memory: Memory, kernel: str) -> None:
+        """Take code from memory."""
+        self._memory = memory
+        self._kernel = kernel
+        self._decoded: dict[int, tuple[Instruction, Flow | None, Handler | None]] = {}
+
+    def at(self, address: int) -> tuple[Instruction, Flow | None, Handler | None]:
+        """Return the instruction at an address, with its control flow or what executes it.
+
+        Raises:
+            AccessError: there is no code.
+            UnsupportedError: it is not known.
+        """
+        found = self._decoded.get(address)
+        if found is None:
+            found = self._decoded[address] = self._decode(address)
+        return found
+
+    def _decode(self, address: int) -> tuple[Instruction, Flow | None, Handler | None]:
+        allocation = self._memory.find(address)
+        if allocation is None or address % 4 or allocation.writable:
+            raise AccessError(FaultKind.ILLEGAL, "the program counter is not in code", address=address)
+        size = min(_LONGEST, allocation.end - address)
+        instruction = decode(self._memory.bytes_at(address, size).tobytes(), address)
+        flow = FLOWS.get(instruction.name)
+        check_registers(instruction)
+        return instruction, flow, None if flow is not None else handler_of(instruction)
+
+
+def check_registers(instruction: Instruction) -> None:
+    """Refuse vector registers that are odd where several must begin at an even number (gfx90a and later).
+
+    Raises:
+        AccessError: an operand is one.
+    """
+    for operand in (*instruction.destinations, *instruction.sources):
+        if operand.is_vector and operand.count > 1 and operand.index % 2:
+            first, last = operand.index, operand.index + operand.count - 1
+            what = f"the registers {operand.file.value}[{first}:{last}] begin at an odd number"
+            raise AccessError(FaultKind.ILLEGAL, what)
+        if operand.is_vector and operand.index + operand.count > 256:  # noqa: PLR2004 - registers of one file
+            raise AccessError(FaultKind.ILLEGAL, "an operand reaches beyond the last register")
+
+
+def run_wave(wave: Wave, program: Program, limit: int) -> None:
+    """Execute a wave until it meets a barrier, sleeps, ends, or has executed ``limit`` instructions.
+
+    Raises:
+        FaultError: it did something wrong.
+        UnsupportedError: it did something unknown; the message names kernel and instruction.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            _run(wave, program, wave.executed + limit)
+    except AccessError as err:
+        raise FaultError(
+            Fault(
+                kind=err.kind,
+                kernel=wave.kernel,
+                instruction=wave.instruction,
+                wave=wave.identity,
+                lane=err.lane,
+                address=err.address,
+                detail=err.detail,
+            )
+        ) from err
+    except UnsupportedError as err:
+        if err.kernel is not None:
+            raise
+        raise err.located(wave.kernel, wave.instruction) from err
+
+
+def _run(wave: Wave, program: Program, limit: int) -> None:
+    observer = wave.observer
+    while wave.executed < limit:
+        instruction, flow, handler = program.at(wave.pc)
+        wave.instruction = instruction
+        if observer is not None:
+            observer.before(wave, instruction)
+        wave.executed += 1
+        wave.pc = instruction.next_address
+        if handler is not None:
+            handler(wave, instruction)
+        elif flow is not Flow.NEXT:
+            _follow(wave, instruction, flow)
+        if observer is not None:
+            observer.after(wave, instruction)
+        if flow is Flow.YIELD or wave.status is not Status.READY:
+            return
+
+
+def _follow(wave: Wave, instruction: Instruction, flow: Flow | None) -> None:
+    if flow is Flow.BRANCH:
+        condition = CONDITIONS.get(instruction.name)
+        if condition is None or array_of(condition(wave))[0]:
+            wave.pc = instruction.branch_target
+    elif flow is Flow.JUMP:
+        _jump(wave, instruction)
+    elif flow is Flow.BARRIER:
+        wave.status = Status.AT_BARRIER
+    elif flow is Flow.END:
+        wave.status = Status.ENDED
+    elif flow is Flow.TRAP:
+        raise AccessError(FaultKind.TRAP, f"the kernel executed s_trap {instruction.immediate & 0xFF}")
+
+
+def _jump(wave: Wave, instruction: Instruction) -> None:
+    target = instruction.branch_target
+    if instruction.sources and instruction.sources[0].file is RegisterFile.SGPR:
+        target = int(array_of(wave.read(instruction.sources[0], U64))[0])
+    if instruction.destinations:
+        wave.write(instruction.destinations[0], constant(U64, instruction.next_address))
+    wave.pc = target
+

@@ -1,0 +1,167 @@
+"""How arithmetic instructions reach their operands: the same for every executor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocmatrix.emulator.algebra import BOOL, I64, U32, U64, Kind, Value, bitcast, convert, where
+from rocmatrix.emulator.descriptor import Mode, Rounding
+from rocmatrix.emulator.instruction import Encoding, Instruction, Operand, RegisterFile
+from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.semantics.arithmetic import SCALAR, VECTOR, Arithmetic
+from rocmatrix.emulator.semantics.dpp import Permuted, permuted
+from rocmatrix.emulator.semantics.machine import Machine
+from rocmatrix.emulator.semantics.operands import (
+    SMALL,
+    as_register,
+    literal_operand,
+    low_part,
+    merged,
+    read_operand,
+    result_modified,
+    selected,
+    source_modified,
+)
+
+_SATURATING = {f"v_{name}_{kind}" for name in ("add", "sub", "subrev", "mad") for kind in ("u16", "i16", "u32", "i32")}
+
+
+def execute_scalar(machine: Machine, instruction: Instruction) -> None:
+    """Execute SOP1, SOP2, SOPC or SOPK arithmetic."""
+    operation = SCALAR[instruction.name]
+    sources = iter(instruction.sources)
+    values = [
+        machine.read_scc() if kind is BOOL else read_operand(machine, instruction, next(sources), kind)
+        for kind in operation.operands
+    ]
+    destinations = iter(instruction.destinations)
+    for value in results_of(operation, values, machine.mode):
+        if value.kind is BOOL:
+            machine.write_scc(value)
+        else:
+            machine.write(next(destinations), value)
+
+
+def results_of(operation: Arithmetic, values: list[Value], mode: Mode) -> tuple[Value, ...]:
+    """Return the results of an operation as a tuple."""
+    result = operation.function(*values, mode) if operation.uses_mode else operation.function(*values)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode) -> None:
+    """Refuse float arithmetic in a rounding mode that is not modelled, and float16 results that would saturate."""
+    if not operation.rounds:
+        return
+    kinds = [kind for kind in operation.results if kind.is_float]
+    for kind in kinds:
+        rounding = mode.round_32 if kind.bits == 32 else mode.round_16_64  # noqa: PLR2004 - float32
+        if rounding is not Rounding.NEAREST_EVEN:
+            raise UnsupportedError(f"rounding mode {rounding.name}", instruction=instruction)
+        if kind.bits == 16 and mode.fp16_overflow and not operation.uses_mode:  # noqa: PLR2004 - float16
+            raise UnsupportedError("float16 arithmetic with FP16_OVFL set", instruction=instruction)
+
+
+def execute_vector(machine: Machine, instruction: Instruction) -> None:
+    """Execute VOP1, VOP2, VOPC or VOP3 arithmetic with all its modifiers."""
+    operation = VECTOR[instruction.name]
+    mode = machine.mode
+    refuse_rounding(operation, instruction, mode)
+    moved = permuted(machine, instruction) if instruction.dpp else None
+    values = [
+        _source(machine, instruction, operation, number, kind, moved) for number, kind in enumerate(operation.operands)
+    ]
+    if instruction.clamp and not any(kind.is_float for kind in operation.results):
+        results: tuple[Value, ...] = (saturated(operation, instruction, values),)
+    else:
+        results = results_of(operation, values, mode)
+    lanes = moved.lanes if moved else None
+    for value, destination in zip(results, instruction.destinations, strict=True):
+        _write(machine, instruction, operation, destination, value, lanes)
+    if instruction.name.startswith("v_cmpx_"):
+        machine.write_exec(results[0])
+
+
+def _source(
+    machine: Machine,
+    instruction: Instruction,
+    operation: Arithmetic,
+    number: int,
+    kind: Kind,
+    moved: Permuted | None,
+) -> Value:
+    operand = instruction.sources[number]
+    if kind is BOOL:
+        return machine.read_mask(operand)
+    value = _raw_source(machine, instruction, number, operand, kind, moved)
+    return source_modified(value, operand, machine.mode, flushes=operation.flushes)
+
+
+def _raw_source(
+    machine: Machine, instruction: Instruction, number: int, operand: Operand, kind: Kind, moved: Permuted | None
+) -> Value:
+    if moved is not None and number == 0:
+        return moved.value(kind)
+    sdwa = instruction.sdwa
+    if sdwa is not None and number < len(sdwa.sources):
+        register = read_operand(machine, instruction, operand, U32)
+        part = selected(register, sdwa.sources[number], sext=sdwa.sext[number])
+        return low_part(part, kind) if kind in SMALL else bitcast(part, kind)
+    if instruction.op_sel >> number & 1 and kind in SMALL:
+        if operand.file in (RegisterFile.CONSTANT, RegisterFile.LITERAL):
+            raise UnsupportedError("the upper half of a constant", instruction=instruction)
+        return low_part(read_operand(machine, instruction, operand, U32) >> 16, kind)
+    if operand.file is RegisterFile.LITERAL:
+        return literal_operand(machine, operand.index, kind)
+    return read_operand(machine, instruction, operand, kind)
+
+
+def saturated(operation: Arithmetic, instruction: Instruction, values: list[Value]) -> Value:
+    """Return an integer result limited to the range of its kind, as the clamp bit asks.
+
+    Raises:
+        UnsupportedError: the operation is none of the sums whose exact value is known.
+    """
+    kind = operation.results[0]
+    if operation.name not in _SATURATING and not operation.name.startswith("v_pk_"):
+        raise UnsupportedError(f"the clamp bit on {operation.name}", instruction=instruction)
+    exact = operation.function(*(convert(value, I64) for value in values))
+    if isinstance(exact, tuple):
+        raise UnsupportedError(f"the clamp bit on {operation.name}", instruction=instruction)
+    lowest = -(1 << (kind.bits - 1)) if kind.is_signed else 0
+    highest = (1 << (kind.bits - kind.is_signed)) - 1
+    return convert(where(exact > highest, highest, where(exact < lowest, lowest, exact)), kind)
+
+
+def _write(
+    machine: Machine,
+    instruction: Instruction,
+    operation: Arithmetic,
+    destination: Operand,
+    value: Value,
+    lanes: Value | None,
+) -> None:
+    if value.kind is BOOL:
+        machine.write_mask(destination, value)
+        return
+    if value.kind.is_float:
+        value = result_modified(value, instruction, machine.mode, flushes=operation.flushes)
+    if value.kind.bits == 64:  # noqa: PLR2004 - two registers
+        machine.write(destination, bitcast(value, U64), lanes)
+        return
+    register = as_register(value)
+    if instruction.sdwa is not None:
+        register = merged(register, machine.read(destination, U32), instruction.sdwa)
+    elif value.kind in SMALL:
+        register = _placed(machine, instruction, operation, destination, register)
+    machine.write(destination, register, lanes)
+
+
+def _placed(
+    machine: Machine, instruction: Instruction, operation: Arithmetic, destination: Operand, register: Value
+) -> Value:
+    """Return the register after writing a 16-bit result to one half of it."""
+    upper = instruction.encoding is Encoding.VOP3 and bool(instruction.op_sel >> 3 & 1)
+    if not upper and not operation.keeps_high:
+        return register
+    old = machine.read(replace(destination, count=1), U32)
+    return register << 16 | old & 0xFFFF if upper else register | old & 0xFFFF0000

@@ -1,0 +1,159 @@
+"""FLAT, GLOBAL, SCRATCH and MUBUF (ISA document, "Vector Memory" and "Flat Memory Instructions")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocmatrix.emulator.algebra import F32, F64, I32, I64, U32, U64, Value, bitcast, convert, where
+from rocmatrix.emulator.instruction import M0, Encoding, Instruction, MemoryBits, Operand, RegisterFile
+from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.semantics.access import (
+    LOADS,
+    STORES,
+    data_to_store,
+    extended,
+    typed_data,
+    write_loaded,
+    write_old,
+)
+from rocmatrix.emulator.semantics.atomics import ATOMICS
+from rocmatrix.emulator.semantics.machine import Machine, Space
+from rocmatrix.emulator.semantics.operands import read_operand
+
+_SPACES = {
+    Encoding.FLAT: Space.FLAT,
+    Encoding.GLOBAL: Space.GLOBAL,
+    Encoding.SCRATCH: Space.SCRATCH,
+    Encoding.MUBUF: Space.GLOBAL,
+}
+_BASE_MASK = (1 << 48) - 1
+_CACHE_CONTROL = ("buffer_wbl2", "buffer_inv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where an instruction accesses memory: address of each lane, and lanes that access at all (``None``: all)."""
+
+    space: Space
+    address: Value
+    lanes: Value | None = None
+
+
+def execute_vector_memory(machine: Machine, instruction: Instruction) -> None:
+    """Execute a load, store or atomic of FLAT, GLOBAL, SCRATCH or MUBUF."""
+    prefix, _, rest = instruction.name.partition("_")
+    if instruction.name in _CACHE_CONTROL:
+        return
+    access, _, what = rest.partition("_")
+    if access == "load" and (bits := instruction.memory) is not None and bits.lds:
+        _load_to_lds(machine, instruction, what.removeprefix("lds_"))
+    elif access == "load" and what in LOADS:
+        load = LOADS[what]
+        target = _target(machine, instruction, load.size)
+        values = machine.load(target.space, target.address, load.size, target.lanes)
+        write_loaded(machine, instruction.destinations[0], values, load)
+    elif access == "store" and what in STORES:
+        store = STORES[what]
+        target = _target(machine, instruction, store.size)
+        data = data_to_store(machine, instruction.sources[-1], store)
+        machine.store(target.space, target.address, data, store.size, target.lanes)
+    elif access == "atomic" and what in ATOMICS:
+        _atomic(machine, instruction, what)
+    else:
+        raise UnsupportedError(f"the {prefix} instruction", instruction=instruction)
+
+
+def _atomic(machine: Machine, instruction: Instruction, what: str) -> None:
+    atomic = ATOMICS[what]
+    if atomic.kind in (F32, F64) and instruction.memory is not None and instruction.encoding is Encoding.SCRATCH:
+        raise UnsupportedError("atomics in scratch", instruction=instruction)
+    data = typed_data(machine, instruction.sources[-1], atomic.kind, atomic.operands)
+    target = _target(machine, instruction, atomic.kind.bits // 8)
+    old = machine.atomic(target.space, target.address, atomic.kind, atomic.combine, data, target.lanes)
+    write_old(machine, instruction, old)
+
+
+def _load_to_lds(machine: Machine, instruction: Instruction, what: str) -> None:
+    """Load to LDS: the address is M0's lower 16 bits plus the instruction's offset plus 4 bytes for each lane.
+
+    Sub-dword loads write a whole dword (LLVM, ``llvm.amdgcn.global.load.lds``); only dwords are known to be used.
+    """
+    load = LOADS.get(what)
+    if load is None or load.size > 4:  # noqa: PLR2004 - gfx942 has no wider ones
+        raise UnsupportedError("this width of loads to LDS", instruction=instruction)
+    if load.size != 4:  # noqa: PLR2004 - what a byte does to the rest of its dword is not documented
+        raise UnsupportedError("loads of bytes and shorts to LDS", instruction=instruction)
+    bits = _bits(instruction)
+    target = _target(machine, instruction, load.size)
+    values = machine.load(target.space, target.address, load.size, target.lanes)
+    base = machine.read(Operand(file=RegisterFile.SGPR, index=M0), U32) & 0xFFFF
+    address = base + (machine.lane_numbers() * 4 + bits.offset)
+    machine.store(Space.LDS, address, [extended(values[0], load)], 4)
+
+
+def _bits(instruction: Instruction) -> MemoryBits:
+    if instruction.memory is None:
+        raise AssertionError("the decoder gives memory instructions their fields")
+    return instruction.memory
+
+
+def _target(machine: Machine, instruction: Instruction, size: int) -> Target:
+    if instruction.encoding is Encoding.MUBUF:
+        return buffer_target(machine, instruction, size)
+    offset = _bits(instruction).offset
+    vector, scalar = instruction.sources[:2]
+    space = _SPACES[instruction.encoding]
+    if space is Space.SCRATCH:
+        parts = [
+            convert(bitcast(machine.read(part, U32), I32), I64) for part in (vector, scalar) if part.count
+        ]
+        total = machine.constant(I64, offset)
+        for part in parts:
+            total = part + total
+        return Target(space=space, address=bitcast(total, U64))
+    if scalar.count:
+        base = machine.read(scalar, U64) + convert(machine.read(vector, U32), U64)
+    else:
+        base = machine.read(vector, U64)
+    return Target(space=space, address=base + offset if offset else base)
+
+
+def buffer_target(machine: Machine, instruction: Instruction, size: int) -> Target:
+    """Return where a buffer instruction accesses memory, by its resource descriptor.
+
+    A lane outside of the buffer loads zeros and stores nothing. Without a stride, a lane is outside if its offset is at
+    least ``num_records`` minus the scalar offset; with one, if its index is at least ``num_records``.
+
+    Raises:
+        UnsupportedError: swizzled buffers, thread ids added by the hardware, resources that are not known before the
+            code runs where their form would decide what happens.
+    """
+    bits = _bits(instruction)
+    vector, resource, scalar = instruction.sources[:3]
+    words = [machine.read(resource.register(number), U32) for number in range(4)]
+    machine.require((words[1] >> 31 == 0) & (words[3] >> 23 & 1 == 0), "swizzled buffers and added thread ids")
+    offset = machine.constant(U32, 0)
+    index = machine.constant(U32, 0)
+    if bits.idxen:
+        index = machine.read(vector.register(0), U32)
+    if bits.offen:
+        offset = machine.read(vector.register(vector.count - 1), U32)
+    offset = offset + bits.offset
+    scalar_offset = read_operand(machine, instruction, scalar, U32)
+    stride = words[1] >> 16 & 0x3FFF
+    base = (convert(words[0], U64) | convert(words[1], U64) << 32) & _BASE_MASK
+    limit = words[2] - scalar_offset
+    ends = convert(offset, U64) + size
+    room = where(words[2] < scalar_offset, 0, limit)
+    raw_inside = ends <= convert(room, U64)
+    partly = (offset < room) & ~raw_inside
+    machine.require((stride != 0) | ~partly, "buffer accesses that are partly out of range")
+    inside = where_mask(stride == 0, raw_inside, index < words[2])
+    address = base + convert(scalar_offset, U64) + convert(offset, U64) + convert(index, U64) * convert(stride, U64)
+    return Target(space=Space.GLOBAL, address=address, lanes=inside)
+
+
+def where_mask(condition: Value, chosen: Value, other: Value) -> Value:
+    """Return one of two masks."""
+    return (condition & chosen) | (~condition & other)
+

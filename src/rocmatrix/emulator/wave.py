@@ -1,0 +1,240 @@
+"""A wave: its registers, its place in the program, and its access to memory. The reference ``Machine``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmatrix.emulator import matrix_unit
+from rocmatrix.emulator.algebra import U32, Kind, Value
+from rocmatrix.emulator.descriptor import Mode
+from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
+from rocmatrix.emulator.lanes import DTYPES, Lanes, constant
+from rocmatrix.emulator.memory import LocalMemory, Memory
+from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.registers import (
+    APERTURE_SIZE,
+    PRIVATE_APERTURE,
+    SHARED_APERTURE,
+    Bools,
+    Registers,
+    Words,
+    array_of,
+)
+from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError, WaveId
+from rocmatrix.emulator.semantics.machine import WAVE, Combine, Space
+from rocmatrix.emulator.semantics.matrix import MATRIX, MatrixOperation
+from rocmatrix.emulator.semantics.operands import constant_operand
+
+Addresses = NDArray[np.uint64]
+
+
+class Status(Enum):
+    """What a wave is doing."""
+
+    READY = auto()
+    AT_BARRIER = auto()
+    ENDED = auto()
+
+
+class Wave(Registers):
+    """One wave of 64 lanes.
+
+    Attributes:
+        identity: workgroup and number.
+        kernel: name of what it executes.
+        pc: address of the next instruction.
+        status: what it is doing.
+        instruction: the instruction that is being executed.
+        executed: instructions that it has executed.
+        lds: LDS of its workgroup.
+        scratch: its scratch, a row for each lane.
+        memory: the global address space.
+        observer: who watches, or ``None``.
+    """
+
+    def __init__(
+        self,
+        *,
+        identity: WaveId,
+        kernel: str,
+        mode: Mode,
+        pc: int,
+        lds: LocalMemory,
+        scratch: LocalMemory,
+        memory: Memory,
+        observer: Observer | None,
+    ) -> None:
+        """Start at an address with all registers zero; whoever dispatches sets those that the descriptor asks for."""
+        super().__init__(mode)
+        self.identity = identity
+        self.kernel = kernel
+        self.pc = pc
+        self.status = Status.READY
+        self.instruction: Instruction | None = None
+        self.executed = 0
+        self.lds = lds
+        self.scratch = scratch
+        self.memory = memory
+        self.observer = observer
+
+    def require(self, condition: Value, what: str) -> None:
+        """Refuse to go on where a condition does not hold in every active lane."""
+        holds = array_of(condition)
+        if not (holds | ~self.active).all():
+            raise UnsupportedError(what, kernel=self.kernel, instruction=self.instruction)
+
+    def _lanes(self, lanes: Value | None) -> Bools:
+        return self.active if lanes is None else self.active & array_of(lanes)
+
+    def _parts(self, space: Space, address: Value, lanes: Bools) -> list[tuple[Space, Addresses, Bools]]:
+        """Return an access split by the memory that its lanes mean; FLAT addresses choose by their aperture."""
+        addresses = np.broadcast_to(array_of(address), (WAVE,))
+        if space is not Space.FLAT:
+            return [(space, addresses, lanes)]  # type: ignore[list-item]  # the kind of addresses is the space's
+        parts = []
+        rest = lanes
+        for local, base in ((Space.LDS, SHARED_APERTURE), (Space.SCRATCH, PRIVATE_APERTURE)):
+            inside = lanes & (addresses >= np.uint64(base)) & (addresses < np.uint64(base + APERTURE_SIZE))
+            if inside.any():
+                parts.append((local, addresses - np.uint64(base), inside))
+                rest = rest & ~inside
+        if rest.any() or not parts:
+            parts.append((Space.GLOBAL, addresses, rest))
+        return parts  # type: ignore[return-value]  # as above
+
+    def _read_bytes(self, space: Space, addresses: Addresses, size: int, lanes: Bools) -> NDArray[np.uint8]:
+        if self.observer is not None:
+            self.observer.access(self, space, addresses, size, lanes, reads=True, writes=False)
+        if space is Space.GLOBAL:
+            return self.memory.read(addresses, size, lanes)
+        local = self.lds if space is Space.LDS else self.scratch
+        return local.read(addresses.astype(np.int64), size, lanes)
+
+    def _write_bytes(self, space: Space, addresses: Addresses, values: NDArray[np.uint8], lanes: Bools) -> None:
+        if self.observer is not None:
+            self.observer.access(self, space, addresses, values.shape[1], lanes, reads=False, writes=True)
+        if space is Space.GLOBAL:
+            self.memory.write(addresses, values, lanes)
+        else:
+            local = self.lds if space is Space.LDS else self.scratch
+            local.write(addresses.astype(np.int64), values, lanes)
+
+    def load(self, space: Space, address: Value, size: int, lanes: Value | None = None) -> tuple[Value, ...]:
+        """Load bytes in each active lane."""
+        octets = np.zeros((WAVE, size), dtype=np.uint8)
+        for part, addresses, inside in self._parts(space, address, self._lanes(lanes)):
+            octets |= self._read_bytes(part, addresses, size, inside)
+        if size < 4:  # noqa: PLR2004 - less than a register
+            return (Lanes(U32, octets.view(f"uint{8 * size}")[:, 0].astype(np.uint32)),)
+        words = octets.view(np.uint32)
+        return tuple(Lanes(U32, np.ascontiguousarray(words[:, number])) for number in range(size // 4))
+
+    def store(
+        self, space: Space, address: Value, values: Sequence[Value], size: int, lanes: Value | None = None
+    ) -> None:
+        """Store bytes of each active lane."""
+        words = np.empty((WAVE, len(values)), dtype=np.uint32)
+        for number, value in enumerate(values):
+            words[:, number] = array_of(value)
+        octets = words.view(np.uint8)[:, :size]
+        for part, addresses, inside in self._parts(space, address, self._lanes(lanes)):
+            self._write_bytes(part, addresses, octets, inside)
+
+    def atomic(
+        self, space: Space, address: Value, kind: Kind, combine: Combine, data: Sequence[Value], lanes: Value | None = None
+    ) -> Value:
+        """Replace memory lane after lane; lanes that share an address see each other's results in their order."""
+        size = kind.bits // 8
+        dtype = DTYPES[kind]
+        arrays = [np.broadcast_to(array_of(value), (WAVE,)) for value in data]
+        found = np.zeros(WAVE, dtype=dtype)
+        for part, addresses, inside in self._parts(space, address, self._lanes(lanes)):
+            self._check_alignment(addresses, size, inside)
+            if self.observer is not None:
+                self.observer.access(self, part, addresses, size, inside, reads=True, writes=True)
+            for turn in _turns(addresses, inside):
+                observer, self.observer = self.observer, None
+                try:
+                    octets = self._read_bytes(part, addresses, size, turn)
+                    old = np.ascontiguousarray(octets).view(dtype)[:, 0]
+                    operands = [Lanes(kind, array) for array in arrays]
+                    new = array_of(combine(Lanes(kind, old), *operands))
+                    fresh = np.ascontiguousarray(np.broadcast_to(new, (WAVE,))).view(np.uint8).reshape(WAVE, size)
+                    self._write_bytes(part, addresses, fresh, turn)
+                finally:
+                    self.observer = observer
+                found[turn] = old[turn]
+        return Lanes(kind, found)
+
+    def _check_alignment(self, addresses: Addresses, size: int, lanes: Bools) -> None:
+        wrong = lanes & (addresses % np.uint64(size) != 0)
+        if wrong.any():
+            lane = int(wrong.argmax())
+            what = f"an atomic of {size} bytes needs an address that is a multiple of {size}"
+            raise AccessError(FaultKind.MISALIGNED, what, lane=lane, address=int(addresses[lane]))
+
+    def load_scalar(self, address: Value, count: int) -> tuple[Value, ...]:
+        """Load registers for the whole wave."""
+        place = int(array_of(address)[0])
+        if self.observer is not None:
+            lanes = np.arange(WAVE) == 0
+            self.observer.access(
+                self, Space.GLOBAL, np.full(WAVE, place, np.uint64), 4 * count, lanes, reads=True, writes=False
+            )
+        words = self.memory.bytes_at(place, 4 * count).view(np.uint32)
+        return tuple(Lanes(U32, words[number : number + 1].copy()) for number in range(count))
+
+    def load_scalar_or_zero(self, address: Value, inside: Value) -> Value:
+        """Load one register, or give zero."""
+        return self.load_scalar(address, 1)[0] if array_of(inside)[0] else constant(U32, 0)
+
+    def matrix(self, instruction: Instruction) -> None:
+        """Execute a matrix instruction in the fast arithmetic."""
+        operation = MATRIX[instruction.name]
+        a, b, c = instruction.sources
+        total = self._accumulator(instruction, operation, c)
+        result = matrix_unit.multiply(
+            operation, instruction.matrix or MatrixBits(), self._words(a), self._words(b), total
+        )
+        destination = instruction.destinations[0]
+        words = result.view(np.uint32)
+        if operation.result == "f64":
+            pairs = result.view(np.uint64)
+            words = np.empty((2 * operation.results, WAVE), dtype=np.uint32)
+            words[0::2], words[1::2] = pairs, pairs >> np.uint64(32)
+        self.file(destination)[destination.index : destination.index + len(words)] = words
+
+    def _words(self, operand: Operand) -> Words:
+        return self.file(operand)[operand.index : operand.index + operand.count]
+
+    def _accumulator(
+        self, instruction: Instruction, operation: MatrixOperation, operand: Operand
+    ) -> NDArray[np.generic]:
+        """Return C as it lies in registers; a constant is the same everywhere."""
+        dtype = matrix_unit.result_dtype(operation)
+        if operand.file is RegisterFile.CONSTANT:
+            kind = next(kind for kind, held in DTYPES.items() if held == dtype)
+            value = array_of(constant_operand(self, instruction, operand.index, kind))
+            return np.full((operation.results, WAVE), value[0], dtype=dtype)
+        words = self._words(operand)
+        if operation.result == "f64":
+            return matrix_unit.elements(operation.a, words)
+        return words.view(dtype).copy()
+
+
+def _turns(addresses: Addresses, lanes: Bools) -> list[Bools]:
+    """Return masks of lanes, none with two lanes at one address: the n-th turn holds the n-th lane of each address."""
+    turns = []
+    rest = lanes
+    while rest.any():
+        numbers = np.flatnonzero(rest)
+        _, first = np.unique(addresses[numbers], return_index=True)
+        turn = np.zeros(WAVE, dtype=np.bool_)
+        turn[numbers[first]] = True
+        turns.append(turn)
+        rest = rest & ~turn
+    return turns
