@@ -70,7 +70,7 @@ def test_sources_get_the_flags_and_folders_of_their_section_and_language() -> No
 
 def test_one_source_in_two_sections_is_refused() -> None:
     manifest = replace(MANIFEST, kernels=(KERNEL, replace(KERNEL, id="again")))
-    with pytest.raises(InputError, match="two sections name add/add.hip"):
+    with pytest.raises(InputError, match=r"two sections name add/add\.hip"):
         project_sources(manifest)
 
 
@@ -97,7 +97,11 @@ def test_a_header_of_all_of_rocm_is_refused_with_file_and_line(header: str, tmp_
 
 
 def test_our_declarations_and_a_projects_own_headers_are_taken(tmp_path: Path) -> None:
-    write(tmp_path, "add/add.hip", "#include <hip/hip_runtime.h>\n#include <hip/hip_runtime_api.h>\n#include <ck/mine.h>\n")
+    write(
+        tmp_path,
+        "add/add.hip",
+        "#include <hip/hip_runtime.h>\n#include <hip/hip_runtime_api.h>\n#include <ck/mine.h>\n",
+    )
     write(tmp_path, "include/ck/mine.h", "")
     refuse_full_rocm(tmp_path, HIP)
 
