@@ -167,6 +167,10 @@ class Store:
         """Write ``coverage.json`` of a kernel."""
         atomic.write_file(self.kernel_folder(coverage.kernel) / "coverage.json", document.to_json(coverage))
 
+    def discard_coverage(self, kernel: str) -> None:
+        """Remove ``coverage.json`` of a kernel, so that it never speaks of other variants than those beside it."""
+        (self.kernel_folder(kernel) / "coverage.json").unlink(missing_ok=True)
+
     def read_coverage(self, kernel: str) -> Coverage | Absent:
         """Return the coverage of a collected kernel, or why there is none to rely on."""
         path = self.kernel_folder(kernel) / "coverage.json"

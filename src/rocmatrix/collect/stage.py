@@ -59,6 +59,7 @@ def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, sto
             result = _collect_unit(plan, unit, manifest=manifest, source=source, store=store, staged=staged)
             results[unit.id] = result
             emit(_event(unit, result, time.monotonic() - started))
+        store.discard_coverage(kernel.name)
         store.replace_variants(kernel.name, staged)
     coverage = cover(plan, kernel.name, results)
     store.write_coverage(coverage)

@@ -234,6 +234,22 @@ def test_a_variant_that_is_no_longer_good_is_gone_after_the_next_collect(project
     assert not project.metadata_path().parent.exists()
 
 
+def test_a_collect_that_is_killed_midway_leaves_no_coverage_of_other_variants(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.go_through()
+    project.collect()
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(project.store, "write_coverage", kill)
+    with pytest.raises(KeyboardInterrupt):
+        project.collect()
+    assert project.metadata_path().is_file()
+    assert isinstance(project.store.read_coverage("gemm"), Absent)
+
+
 def test_provenance_is_the_commit_of_the_sources(project: Project) -> None:
     project.go_through()
     subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
