@@ -14,12 +14,13 @@ from rocmatrix.report.board import Board
 from rocmatrix.report.lines import describe, quoted
 from rocmatrix.report.reporter import BoardKeeper, Verbosity
 from rocmatrix.report.text import count, duration, one_line, size
-from rocmatrix.report.unit_table import unit_table
+from rocmatrix.report.unit_table import has_reasons, now_doing, unit_table
 
 _PER_SECOND = 8
 _ERROR_LINES = 8
 """Lines of the newest failure that are shown while the run goes on; the summary has all of them."""
 _TRANSFERS = 3
+_WORKING = 4
 _AROUND = 4
 """Lines beside those of units: the head of the table, an empty one, the totals, and the one that the cursor is on."""
 
@@ -75,13 +76,20 @@ def frame(board: Board, *, now: float, width: int, height: int) -> Group:
         width: columns of the terminal.
         height: lines of the terminal.
     """
-    below = [*_error_lines(board), *_transfer_lines(board)]
+    working = [] if has_reasons(board, width) else _working_lines(board)
+    below = [*working, *_error_lines(board), *_transfer_lines(board)]
     below = [Text(""), *below] if below else []
     totals = Text(_totals(board, now), style="bold")
     for line in (*below, totals):
         line.no_wrap, line.overflow = True, "ellipsis"
     room = max(1, height - len(below) - _AROUND)
     return Group(unit_table(board, now=now, width=width, rows=room), *below, Text(""), totals)
+
+
+def _working_lines(board: Board) -> list[Text]:
+    """Return what the units at work are doing, for terminals that have no room for it in the table."""
+    rows = [row for row in board.rows.values() if row.active]
+    return [Text(f"{one_line(row.unit)}: {now_doing(row)}", style="dim") for row in rows[:_WORKING]]
 
 
 def _error_lines(board: Board) -> list[Text]:

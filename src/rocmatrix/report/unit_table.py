@@ -38,8 +38,7 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     widths = [_WIDTHS.get(stage, _WIDTH) for stage in board.stages]
-    left = width - sum(widths) - len(widths) - _WIDTH - 1
-    reason = left >= _UNIT + _REASON
+    left, reason = _left(board, width), has_reasons(board, width)
     longest = max((len(one_line(unit)) for unit in board.rows), default=0)
     unit_width = max(len("unit"), min(max(longest, _SHORTEST), left - _REASON - 1 if reason else left))
     table.add_column("unit", no_wrap=True, overflow="ellipsis", width=unit_width)
@@ -56,11 +55,30 @@ def unit_table(board: Board, *, now: float, width: int, rows: int | None = None)
     return table
 
 
+def has_reasons(board: Board, width: int) -> bool:
+    """Return whether the table of a board has a column for reasons in a terminal of so many columns."""
+    return _left(board, width) >= _UNIT + _REASON
+
+
+def now_doing(row: Row) -> str:
+    """Return what is to be said of a unit in one line: the first failure, the step that was done last, or why."""
+    view = row.failure or row.active or row.latest
+    if view is None:
+        return ""
+    return one_line(f"done: {view.step}" if view.state is None and view.step else view.reason)
+
+
+def _left(board: Board, width: int) -> int:
+    """Return the columns that stages and time leave for the unit and the reason."""
+    stages = [_WIDTHS.get(stage, _WIDTH) + 1 for stage in board.stages]
+    return width - sum(stages) - _WIDTH - 1
+
+
 def _cells(row: Row, board: Board, now: float, *, reason: bool) -> list[Text]:
     stages = [_stage(row.stages.get(stage)) for stage in board.stages]
     time = Text(clock(row.seconds(now)) if row.stages else "", style="dim")
     cells = [Text(one_line(row.unit)), *stages, time]
-    return [*cells, Text(_reason(row))] if reason else cells
+    return [*cells, Text(now_doing(row))] if reason else cells
 
 
 def _stage(view: StageView | None) -> Text:
@@ -69,13 +87,6 @@ def _stage(view: StageView | None) -> Text:
     if view.state is None:
         return Text(f"{view.done}/{view.total}" if view.total else "working", style="bold")
     return Text(view.state.value, style=_STYLES[view.state])
-
-
-def _reason(row: Row) -> str:
-    view = row.failure or row.active or row.latest
-    if view is None:
-        return ""
-    return one_line(view.step if view.state is None and view.step else view.reason)
 
 
 def _most_interesting(board: Board, rows: int | None) -> list[Row]:

@@ -54,8 +54,18 @@ def test_a_unit_at_work_shows_its_steps_and_a_running_clock() -> None:
     board.take(UnitStarted(unit=UnitId("k.a"), stage=Stage.BUILD, reason="not done before"), 10.0)
     board.take(UnitProgress(unit=UnitId("k.a"), stage=Stage.BUILD, done=3, total=5, step="link"), 12.0)
     first, second = drawn(board, width=120, now=40.0)[1:3]
-    assert first.split() == ["k.a", "3/5", "30", "s", "link"]
+    assert first.split() == ["k.a", "3/5", "30", "s", "done:", "link"]
     assert second.split() == ["k.b", "-"]
+
+
+def test_at_80_columns_what_units_are_doing_is_said_below_the_table() -> None:
+    board = Board()
+    board.take(RunStarted(units=(UnitId("k.a"),), stages=(Stage.BUILD, Stage.AUDIT, Stage.CHECK)), 0.0)
+    board.take(UnitStarted(unit=UnitId("k.a"), stage=Stage.BUILD, reason="gemm.hip changed"), 10.0)
+    assert "k.a: gemm.hip changed" in drawn(board, width=80)
+    board.take(UnitProgress(unit=UnitId("k.a"), stage=Stage.BUILD, done=3, total=5, step="link"), 12.0)
+    assert "k.a: done: link" in drawn(board, width=80)
+    assert "k.a: done: link" not in drawn(board, width=120)
 
 
 def test_the_compilers_error_stands_below_the_table_with_file_and_line() -> None:
