@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import platform
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rocmatrix.errors import MissingRequirementError
+
+ROOM = "an environment takes 0.6 to 0.9 GB"  # run 541 MB, test 838 MB, torch 888 MB, measured on 2026-11-29 (du)
 
 _VENV_PACKAGES: Mapping[str, str] = {
     "debian": "apt-get install python3-venv",  # Debian and Ubuntu ship ensurepip apart from Python
@@ -60,20 +61,13 @@ def size(number: int) -> str:
     return f"{number} bytes"
 
 
-def free_bytes(path: Path) -> int:
-    """Return the bytes that this user may still write at ``path`` or, while it does not exist, above it."""
-    while not path.exists():
-        path = path.parent
-    return shutil.disk_usage(path).free
-
-
 def system_trouble(error: OSError, directory: Path) -> MissingRequirementError:
     """Return the error for a set-up in ``directory`` that the operating system stopped: disk, rights, or else."""
     what = f"the private environment could not be set up: {error.strerror or error}"
     if error.filename and str(error.filename) != str(directory):
         what += f": {error.filename}"
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        fix = f"Make room: {size(free_bytes(directory))} are free there."
+        fix = f"Make room there: {ROOM}."
     else:
         fix = "This user must be able to make files there."
     return MissingRequirementError(

@@ -16,7 +16,7 @@ from pathlib import Path
 from private_environment import REPOSITORY
 from private_environment.display import Display
 from private_environment.environment import inherited_variables
-from private_environment.machine import free_bytes, size
+from private_environment.machine import ROOM
 from private_environment.pip_output import PipOutput
 from rocmatrix.errors import MissingRequirementError
 
@@ -97,8 +97,7 @@ def failure(outcome: Outcome, directory: Path, *, who: str) -> MissingRequiremen
     return MissingRequirementError(
         f"the private environment could not be set up: {missing}{who} said: {said}{connection}",
         where=str(directory),
-        fix=_what_to_do(f"{said} {output.connection}", directory)
-        + " Nothing half made was left; the next start begins anew.",
+        fix=_what_to_do(f"{said} {output.connection}") + " Nothing half made was left; the next start begins anew.",
     )
 
 
@@ -107,10 +106,10 @@ def pip_variables() -> Mapping[str, str]:
     return {name: value for name, value in inherited_variables().items() if name not in _OURS}
 
 
-def _what_to_do(said: str, directory: Path) -> str:
+def _what_to_do(said: str) -> str:
     if "No space left" in said or "quota" in said:
         return (
-            f"Make room: {size(free_bytes(directory))} are free there. pip also unpacks in TMPDIR; "
+            f"Make room there: {ROOM}. pip also unpacks in TMPDIR. "
             "ROCMATRIX_ENVIRONMENTS names another folder for private environments."
         )
     if "DO NOT MATCH THE HASHES" in said:

@@ -99,12 +99,12 @@ ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you
     assert "requirements/refresh.sh" in message
 
 
-def test_a_full_disk_says_how_much_room_there_is(tmp_path: Path) -> None:
+def test_a_full_disk_says_how_much_room_is_needed(tmp_path: Path) -> None:
     line = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"
     output, _ = read(f"Collecting ziglang==0.17.1\n{line}\n", io.StringIO())
     message = str(failure(Outcome(status=1, output=output), tmp_path / "not there yet", who="pip"))
     assert "ziglang==0.17.1 is missing; pip said: Could not install packages" in message
-    assert "are free there" in message
+    assert "Make room there: an environment takes" in message
 
 
 def test_a_pip_that_said_nothing_is_told_by_its_status() -> None:
