@@ -6,8 +6,10 @@ Verbs import this module when they are executed, not before: it brings in rich a
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from rocmatrix.cli.options import pipeline_options
 from rocmatrix.errors import ExitCode
@@ -17,8 +19,10 @@ from rocmatrix.report.annotations import failure_annotations
 from rocmatrix.report.console import make_console
 from rocmatrix.report.documents import run_document, write_document
 from rocmatrix.report.reporter import Verbosity, make_reporter
+from rocmatrix.report.step_summary import append_step_summary
 from rocmatrix.report.subject import Subject
 from rocmatrix.report.summary import summarize
+from rocmatrix.report.text import one_line
 from rocmatrix.report.workflow_commands import in_actions
 
 Work = Callable[[Options, Emit], RunResult]
@@ -47,11 +51,21 @@ def present(arguments: argparse.Namespace, work: Work) -> ExitCode:
     people = make_console(sys.stderr if arguments.json else sys.stdout)
     summarize(subject, people, explain=arguments.explain, brief=arguments.quiet)
     if in_actions():
-        for command in failure_annotations(subject):
-            make_console(sys.stderr).print(command, soft_wrap=True)
+        _tell_actions(subject)
     if arguments.json:
         write_document(run_document(subject), sys.stdout)
     return subject.result.exit_code
+
+
+def _tell_actions(subject: Subject) -> None:
+    """Annotate failures, and add the summary to the page of the run if the runner names a file for it."""
+    for command in failure_annotations(subject):
+        make_console(sys.stderr).print(command, soft_wrap=True)
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        try:
+            append_step_summary(subject, Path(path))
+        except OSError as err:
+            make_console(sys.stderr).print(f"warning: {one_line(path)}: no summary was written: {err.strerror}")
 
 
 def _verbosity(arguments: argparse.Namespace) -> Verbosity:

@@ -154,6 +154,27 @@ def _loaded() -> list[str]:
     return [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line]
 
 
+def test_in_github_actions_the_run_has_a_page_and_failures_are_marked(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project / "page"))
+    (project / "k" / "tests").mkdir()
+    (project / "k" / "tests" / "cases.py").write_text("CASES = [\n")
+    assert main(["run"]) == 6
+    assert f"::error title=check failed%3A {UNIT}" in capsys.readouterr().err
+    assert (project / "page").read_text().startswith("## rocmatrix run: exit code 6\n")
+
+
+def test_a_page_that_cannot_be_written_is_said_and_stops_nothing(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project))
+    assert main(["build"]) == 0
+    assert "no summary was written: Is a directory" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("project")
 def test_doctor_lists_what_is_there_and_for_which_verb(capsys: Capture) -> None:
     code = main(["doctor", "--json"])
