@@ -11,6 +11,9 @@ from typing import Any
 SHAPE = (130, 200, 256)
 """M, N, K of the right calls: ragged in M and N, two scale blocks in K."""
 
+OTHER_SHAPE = (77, 300, 512)
+"""Another right shape, which shares no extent with ``SHAPE``."""
+
 LAYOUTS = ("nn", "nt", "tn", "tt")
 """Of a and b: ``n`` for contiguous, ``t`` for the transpose of a contiguous tensor."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tests.system.gemm_calls import LAYOUTS, SHAPE, WRONG_CALLS, Arguments, make_arguments, make_out
+from tests.system.gemm_calls import LAYOUTS, OTHER_SHAPE, SHAPE, WRONG_CALLS, Arguments, make_arguments, make_out
 from tests.system.hip_stub.runtime import LAUNCH_FAILURE, SUCCESS, Launch, StubRuntime
 
 
@@ -38,9 +38,9 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """A compiled call: the operators in its graph, and what its result looks like."""
+    """Compiled calls: how many graphs they took, the operators of each, and what the last result looks like."""
 
-    operators: list[str]
+    graphs: list[list[str]]
     shape: tuple[int, ...]
     dtype: str
     device: str
@@ -62,6 +62,7 @@ class Report:
     failed_launch: dict[str, Refusal] = field(default_factory=dict)
     after_failed_launch: Refusal | None = None
     traced: dict[str, Traced] = field(default_factory=dict)
+    dynamic: dict[str, Traced] = field(default_factory=dict)
 
 
 class Probe:
@@ -104,22 +105,22 @@ class Probe:
         launches = self.runtime.launches[before:]
         return Reached(launches=launches, addresses=addresses, shape=tuple(made.shape), dtype=str(made.dtype))
 
-    def trace(self, arguments: Arguments, *, dynamic: bool) -> Traced:
-        operators: list[str] = []
+    def trace(self, *calls: Arguments, dynamic: bool) -> Traced:
+        graphs: list[list[str]] = []
 
         def backend(graph: Any, _: Any) -> Any:  # what backend="eager" does, and it keeps the names
-            operators.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+            graphs.append([str(node.target) for node in graph.graph.nodes if node.op == "call_function"])
             return graph.forward
 
         self.torch.compiler.reset()
         compiled = self.torch.compile(self.module.gemm, backend=backend, fullgraph=True, dynamic=dynamic)
-        result = compiled(**arguments)
+        result = [compiled(**arguments) for arguments in calls][-1]
         return Traced(
-            operators=operators,
+            graphs=graphs,
             shape=tuple(result.shape),
             dtype=str(result.dtype),
             device=result.device.type,
-            is_out=result is arguments.get("out"),
+            is_out=result is calls[-1].get("out"),
         )
 
 
@@ -181,9 +182,14 @@ def _trace(probe: Probe, report: Report) -> None:
     from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: PLC0415 - see Probe
 
     with FakeTensorMode():
+        other = make_arguments(probe.torch, OTHER_SHAPE, device="cuda")
+        other_out = {**other, "out": make_out(probe.torch, OTHER_SHAPE, device="cuda")}
         right = _right(probe, device="cuda")
+        right_out = _with_out(probe, right, device="cuda")
         report.traced["gemm"] = probe.trace(right, dynamic=False)
-        report.traced["gemm_out"] = probe.trace(_with_out(probe, right, device="cuda"), dynamic=False)
+        report.traced["gemm_out"] = probe.trace(right_out, dynamic=False)
+        report.dynamic["gemm"] = probe.trace(other, right, dynamic=True)
+        report.dynamic["gemm_out"] = probe.trace(other_out, right_out, dynamic=True)
 
 
 def main(stub: str, build: str, hip: str, report: str) -> None:

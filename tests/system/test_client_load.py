@@ -105,9 +105,16 @@ def test_a_failed_launch_does_not_spoil_the_next_one(probe: Prober, unit: Unit) 
 def test_a_call_traces_under_torch_compile(probe: Prober, unit: Unit, op: str) -> None:
     report = probe(unit)
     traced = report.traced[op]
-    assert traced.operators == [f"{report.id}.{op}"]
+    assert traced.graphs == [[f"{report.id}.{op}"]]
     assert (traced.shape, traced.dtype, traced.device) == (SHAPE[:2], "torch.bfloat16", "cuda")
     assert traced.is_out == (op == "gemm_out")
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_one_graph_serves_several_shapes(probe: Prober, unit: Unit, op: str) -> None:
+    traced = probe(unit).dynamic[op]
+    assert len(traced.graphs) == 1
+    assert traced.shape == SHAPE[:2]
 
 
 IMPORT_WITHOUT_HIP = """
