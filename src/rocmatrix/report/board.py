@@ -68,9 +68,9 @@ class Row:
         return next((view for view in self.stages.values() if view.state is State.FAILED), None)
 
     @property
-    def latest(self) -> StageView | None:
-        """The stage that was taken up last."""
-        return next(reversed(self.stages.values()), None)
+    def first(self) -> StageView | None:
+        """The stage that was taken up first: it knows why the unit was worked on or reused."""
+        return next(iter(self.stages.values()), None)
 
     def seconds(self, now: float) -> float:
         """Return the wall time of all stages so far, the running one up to ``now`` on the board's clock."""
@@ -109,10 +109,17 @@ class Board:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Stages to show, in their natural order: those expected and those that units went through."""
-        seen = {stage for row in self.rows.values() for stage in row.stages}
-        units_in = set(self.expected) - {Stage.COLLECT}
-        return tuple(stage for stage in Stage if stage in seen | units_in)
+        """Stages to show, in their natural order: those expected and those that units went through.
+
+        Collecting takes a moment and follows from the other stages; it is shown if it failed or is all there is.
+        """
+        views = [view for row in self.rows.values() for view in row.stages.values()]
+        shown = {*self.expected, *(view.stage for view in views)}
+        if shown != {Stage.COLLECT} and not any(
+            view.stage is Stage.COLLECT and view.state is State.FAILED for view in views
+        ):
+            shown.discard(Stage.COLLECT)
+        return tuple(stage for stage in Stage if stage in shown)
 
     @property
     def failures(self) -> tuple[tuple[UnitId, StageView], ...]:

@@ -75,11 +75,16 @@ def _kernel(subject: Subject, kernel: PlannedKernel, console: Console) -> None:
     console.print(title(kernel))
     console.print(grid(plan, kernel.name, broken=broken))
     console.print()
+    first: dict[tuple[str, ...], str] = {}
     for unit in units:
         style = "bold red" if unit.id in broken else "bold green"
         failed = (" failed", "bold red") if unit.id in broken else ""
         console.print(Text.assemble((f"  {names[unit.id]:<2} ", style), one_line(unit.id), failed))
-        for line in _bytes(subject, unit):
+        lines = tuple(_bytes(subject, unit))
+        same = first.setdefault(lines, names[unit.id])
+        if lines and same != names[unit.id]:
+            lines = (f"the same bytes as {same}",)
+        for line in lines:
             console.print(Text(f"     {line}"), soft_wrap=True)
     table = legend(plan, kernel.name)
     if broken & set(names):

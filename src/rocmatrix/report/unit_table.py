@@ -61,8 +61,8 @@ def has_reasons(board: Board, width: int) -> bool:
 
 
 def now_doing(row: Row) -> str:
-    """Return what is to be said of a unit in one line: the first failure, the step that was done last, or why."""
-    view = row.failure or row.active or row.latest
+    """Return what is to be said of a unit in one line: the first failure, the step that was done last, or why it is built or reused."""
+    view = row.failure or row.active or row.first
     if view is None:
         return ""
     return one_line(f"done: {view.step}" if view.state is None and view.step else view.reason)

@@ -15,10 +15,18 @@ def test_units_are_there_before_anything_happens_to_them() -> None:
     assert board.stages == (Stage.BUILD, Stage.AUDIT)
 
 
-def test_a_stage_that_no_event_came_for_is_not_a_column_if_it_is_not_about_units() -> None:
+def test_collecting_is_shown_if_it_is_all_there_is_or_failed() -> None:
     board = Board()
+    board.take(RunStarted(units=(UNIT,), stages=(Stage.COLLECT,)), 0.0)
+    assert board.stages == (Stage.COLLECT,)
     board.take(RunStarted(units=(UNIT,), stages=(Stage.BUILD, Stage.COLLECT)), 0.0)
-    assert board.stages == (Stage.BUILD,)
+    for state, stages in (
+        (State.DONE, (Stage.BUILD,)),
+        (State.SKIPPED, (Stage.BUILD,)),
+        (State.FAILED, (Stage.BUILD, Stage.COLLECT)),
+    ):
+        board.take(UnitFinished(unit=UNIT, stage=Stage.COLLECT, state=state, reason="", seconds=0.0), 1.0)
+        assert board.stages == stages
 
 
 def test_a_unit_that_was_not_announced_is_taken_up() -> None:

@@ -72,6 +72,16 @@ def test_each_unit_that_was_built_has_size_and_digest_of_its_binary_and_its_payl
     ]
 
 
+def test_units_of_the_same_bytes_say_so_instead_of_repeating_digests() -> None:
+    subject = story.make_subject()
+    first, second = story.build_record("7.0"), story.build_record("7.1")
+    same = replace(second, artifact_digest=first.artifact_digest)
+    builds = {**subject.result.builds, same.unit: same}
+    lines = shown(replace(subject, result=replace(subject.result, builds=builds)))
+    assert "     the same bytes as A" in lines
+    assert sum(str(first.artifact_digest) in line for line in lines) == 1
+
+
 def test_a_digest_is_never_broken_over_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     assert any(line.endswith(story.artifact("7.1")) for line in shown(story.make_subject()))
