@@ -61,7 +61,7 @@ def has_reasons(board: Board, width: int) -> bool:
 
 
 def now_doing(row: Row) -> str:
-    """Return what is to be said of a unit in one line: the first failure, the step that was done last, or why it is built or reused."""
+    """Return one line about a unit: the first failure, the step that was done last, or why it is built or reused."""
     view = row.failure or row.active or row.first
     if view is None:
         return ""
