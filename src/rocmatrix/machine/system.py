@@ -11,7 +11,7 @@ from pathlib import Path
 from rocmatrix.machine.probe import Health, Probe, output
 
 DISK_NEEDED = 500 * 10**6
-"""Bytes. Measured in November 2026 with the toolchain ``llvm`` on kernels/gemm: 96 MB of cache, 1 MB a unit; times 5."""
+"""Bytes. Measured in November 2026, toolchain ``llvm``, kernels/gemm: 96 MB of cache, 1 MB a unit; times 5."""
 MEMORY_PER_JOB = 500 * 10**6
 """Bytes. Measured likewise: no process of a build was larger than 175 MB; times 3."""
 
