@@ -46,8 +46,9 @@ def test_steps_run_in_the_order_of_their_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "$HOME", "$$", "a$ b", "a:b", "'", "#"])
 def test_files_are_found_under_any_name(tmp_path: Path, name: str) -> None:
-    first, second = tmp_path / name, tmp_path / f"{name} {name}"
-    run([shell('cat "$1" > "$0"', second, first), shell('echo 1 > "$0"', first)], tmp_path)
+    source, first, second = tmp_path / name, tmp_path / f"1 {name}", tmp_path / f"2 {name}"
+    source.write_text("1\n")
+    run([shell('cat "$1" > "$0"', second, first), shell('cat "$1" > "$0"', first, source)], tmp_path)
     assert second.read_text() == "1\n"
 
 
