@@ -117,4 +117,4 @@ def _command_line(step: Step) -> str:
 
 def _graph_path(path: Path) -> str:
     """Return a path for ``Writer.build``, which escapes spaces and colons, and dollars only before a space."""
-    return re.sub(r"\$(?! )", "$$$$", str(path))
+    return re.sub(r"\$(?! )", "$$", str(path))
