@@ -32,6 +32,9 @@ class Kind(Enum):
     F32 = ("f32", 32, "f")
     F64 = ("f64", 64, "f")
 
+    __hash__ = object.__hash__
+    """By identity, which is much quicker than by name."""
+
     def __init__(self, label: str, bits: int, family: str) -> None:
         """Keep the parts of the tuple under names."""
         self.label = label
@@ -54,6 +57,8 @@ class Op(Enum):
     A float result that is NaN is the first operand that is NaN, made quiet, or else the quiet NaN whose other fraction
     bits and sign are zero. Float arithmetic rounds to nearest even and keeps denormals.
     """
+
+    __hash__ = object.__hash__
 
     ADD = auto()
     """Integers wrap."""

@@ -56,14 +56,17 @@ def div_fmas(a: Value, b: Value, c: Value, back: Value) -> Value:
     lost = plain - small * up
     rest = fma(a, b, c - plain)
     unit = 2.0 ** (1 - form.bias - form.fraction)
-    is_tie = (abs(lost) == 0.5 * unit * up) & (rest != 0.0) & (sign_is_set(lost) == sign_is_set(rest)) & (lost != 0.0)
+    is_tie = (abs(lost) == unit * (0.5 * up)) & (rest != 0.0) & (sign_is_set(lost) == sign_is_set(rest)) & (lost != 0.0)
     step = where(sign_is_set(lost), lost.constant(kind, -unit), unit)
     other = small + step
     return where(back, where(large, plain * up, where(is_tie, other, small)), plain)
 
 
 def div_fixup(quotient: Value, denominator: Value, numerator: Value) -> Value:
-    """Return the quotient with the sign of the operands, and the special cases of a division."""
+    """Return the quotient with the sign of the operands, and the special cases of a division.
+
+    A quotient that overflows has made the steps before it subtract infinities: a NaN of finite operands is infinity.
+    """
     kind = quotient.kind
     form = FORMATS[kind]
     negative = sign_is_set(denominator) ^ sign_is_set(numerator)
@@ -77,7 +80,7 @@ def div_fixup(quotient: Value, denominator: Value, numerator: Value) -> Value:
     invalid = bitcast(quotient.constant(form.bits, _invalid(kind)), kind)
     denominator_is_infinite = (exponent(denominator) == infinite) & ~is_nan(denominator)
     numerator_is_infinite = (exponent(numerator) == infinite) & ~is_nan(numerator)
-    result = signed(abs(quotient))
+    result = where(is_nan(quotient), signed(infinity), signed(abs(quotient)))
     if kind is not F16:
         result = where(exponent(numerator) - exponent(denominator) < _UNDERFLOW[kind], signed(zero), result)
     result = where(denominator_is_infinite | (numerator == 0.0), signed(zero), result)

@@ -65,7 +65,6 @@ _PLAIN = {
     "v_lshl_add_u64": ("u64 <- u64 u32 u64", lambda a, b, c: (a << (b & 7)) + c),
     "v_bcnt_u32_b32": ("u32 <- u32 u32", lambda a, b: popcount(a) + b),
     "v_bfm_b32": ("u32 <- u32 u32", lambda width, offset: ((1 << (width & 31)) - 1) << (offset & 31)),
-    "v_cndmask_b32": ("u32 <- u32 u32 mask", lambda a, b, mask: where(mask, b, a)),
     "v_mad_u32_u16": ("u32 <- u16 u16 u32", lambda a, b, c: convert(a, U32) * convert(b, U32) + c),
     "v_mad_i32_i16": ("i32 <- i16 i16 i32", lambda a, b, c: convert(a, I32) * convert(b, I32) + c),
     "v_alignbit_b32": ("u32 <- u32 u32 u32", lambda a, b, c: low((wide(a) << 32 | wide(b)) >> (wide(c) & 31))),
@@ -77,6 +76,11 @@ _PLAIN = {
 
 for _name, (_signature, _function) in _PLAIN.items():
     VECTOR.add(_name, _signature, _function)
+
+VECTOR.add(
+    "v_cndmask_b32", "f32 <- f32 f32 mask", lambda a, b, mask: where(mask, b, a), flushes=False, rounds=False
+)
+"""Its sources take the modifiers of floats."""
 
 
 def _saturated(a: Value) -> Value:
