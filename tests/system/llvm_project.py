@@ -1,4 +1,4 @@
-"""A small kernel project, and the toolchain ``llvm`` run on it step by step, for tests that need neither torch nor ROCm."""
+"""A small kernel project that needs no torch, and the toolchain ``llvm`` run on it step by step."""
 
 import subprocess
 from dataclasses import dataclass, field, replace
@@ -179,8 +179,8 @@ class Project:
             cxx_standard="c++20",
         )
 
-    def write(self, **files: str) -> None:
-        """Write the sources, or some files of them (``__`` in a name is a slash, the last ``_`` a dot)."""
+    def write(self) -> None:
+        """Write the sources."""
         plain = {"kernels/add.hip": KERNEL, "add/add.h": HEADER, "torch-ext/binding.cpp": BINDING}
         for name, text in {**plain, **self.files}.items():
             path = self.request.project / name
@@ -193,8 +193,8 @@ class Project:
         run_steps(toolchain.steps(self.request), self.folder)
         return self.request.output
 
-    def with_files(self, **files: str) -> "Project":
-        """Return the project with other or further files."""
+    def with_files(self, files: dict[str, str]) -> "Project":
+        """Return the project with other or further files; path -> text."""
         return replace(self, files={**self.files, **files})
 
 
@@ -226,13 +226,14 @@ def read_binary(path: Path) -> Binary:
         assert isinstance(needs, GNUVerNeedSection)
         tags = list(dynamic.iter_tags())
         return Binary(
-            needed=tuple(tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"),
+            needed=tuple(str(getattr(tag, "needed")) for tag in tags if tag.entry.d_tag == "DT_NEEDED"),  # noqa: B009 - set at run time
             paths=tuple(tag.entry.d_tag for tag in tags if tag.entry.d_tag in {"DT_RPATH", "DT_RUNPATH"}),
             exports=frozenset(
                 one.name for one in symbols.iter_symbols() if one.name and one["st_shndx"] != "SHN_UNDEF"
             ),
             versions={
-                library.name: frozenset(one.name for one in versions) for library, versions in needs.iter_versions()
+                str(library.name): frozenset(one.name for one in versions)
+                for library, versions in needs.iter_versions()
             },
             bindings=frozenset(one["st_info"]["bind"] for one in symbols.iter_symbols()),
             sections={

@@ -112,7 +112,9 @@ def test_each_code_object_is_for_its_arch(place: int, arch: bytes, binary: Binar
     with (tmp_path / "k.co").open("rb") as stream:
         elf = ELFFile(stream)
         assert elf.header["e_machine"] == "EM_AMDGPU"
-        assert b"amdgcn-amd-amdhsa--" + arch in elf.get_section_by_name(".note").data()
+        note = elf.get_section_by_name(".note")
+        assert note is not None
+        assert b"amdgcn-amd-amdhsa--" + arch in note.data()
 
 
 def test_only_a_kernel_that_asks_for_its_grid_has_hidden_arguments(binary: Binary) -> None:
