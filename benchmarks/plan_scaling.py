@@ -1,8 +1,8 @@
 """How planning scales: cells from 100 to 100,000, per cell and as ratios within one run.
 
 ``python benchmarks/plan_scaling.py`` needs the package alone. Each size is planned in a process of its own, so that
-peak memory is that size's. It fails if a cell of the largest plan costs more than three times one of the 1,000-cell plan, or
-if 10,000 cells take more than a second of processor time or 200 MB.
+peak memory is that size's. It fails if a cell of the largest plan costs more than three times one of the 1,000-cell
+plan, or if 10,000 cells take more than a second of processor time or 200 MB.
 """
 
 from __future__ import annotations

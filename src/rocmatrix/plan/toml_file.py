@@ -12,10 +12,15 @@ from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import quote
 
-LARGEST_FILE = 4 << 20
+LARGEST_FILE = 1 << 20
 """Bytes of TOML that are read; the largest public build.toml has 550 kB."""
 
 _DEEPEST = 16
+_MOST_VALUES = 50_000
+"""Lines and commas together; the largest public build.toml has 3,439 sources."""
+
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[ \t]+')
+_DOTTED = re.compile(r"[A-Za-z0-9_.-]+")
 _POSITION = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
@@ -38,6 +43,7 @@ def read_toml(content: bytes, where: str) -> Node:
         InputError: the file is not UTF-8, not TOML, or larger or deeper than anybody writes by hand.
     """
     text = decode(content, where, largest=LARGEST_FILE)
+    _require_modest(text, where)
     try:
         table = tomllib.loads(text.replace("\r\n", "\n"), parse_float=_WrittenFloat)
     except RecursionError as err:
@@ -48,6 +54,19 @@ def read_toml(content: bytes, where: str) -> Node:
         problem = ascii(found[1] if found else str(err))[1:-1]
         raise InputError(f"this is not TOML: {problem}", where=where + line, fix="Correct the line.") from err
     return _node(table, where=where, key="", depth=0)
+
+
+def _require_modest(text: str, where: str) -> None:
+    """Refuse what tomllib would take many seconds for: very many values, or dotted keys of very many parts.
+
+    Raises:
+        InputError: at the file.
+    """
+    if text.count("\n") + text.count(",") > _MOST_VALUES:
+        raise InputError(f"more than {_MOST_VALUES} values", where=where, fix="Check that this is the right file.")
+    bare = _STRING.sub(lambda found: "s" if found[0][0] in "\"'" else "", text)
+    if any(run.count(".") > _DEEPEST for run in _DOTTED.findall(bare)):
+        raise InputError(f"a key has more than {_DEEPEST} parts", where=where, fix="Nothing here needs that depth.")
 
 
 def _node(value: object, *, where: str, key: str, depth: int) -> Node:

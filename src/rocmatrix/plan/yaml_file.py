@@ -17,11 +17,11 @@ from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import quote
 
-LARGEST_FILE = 1 << 20
-"""Bytes of YAML that are read: PyYAML needs about a second for a megabyte."""
+LARGEST_FILE = 1 << 18
+"""Bytes of YAML that are read: PyYAML with libyaml needs up to half a second for them."""
 
 _DEEPEST = 16
-_MOST_NODES = 200_000
+_MOST_NODES = 100_000
 
 _KINDS = {
     "tag:yaml.org,2002:str": Kind.STRING,

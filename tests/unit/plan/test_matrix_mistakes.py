@@ -106,7 +106,7 @@ def test_the_message_has_line_finding_and_advice(old: str, new: str, message: st
         ("schema: 1".encode("utf-16"), "the file is not UTF-8"),
         (b"schema: 1\n\0", "matrix.yaml:2: the file contains a NUL character"),
         (b"schema: \x1b[31m", "this is not YAML"),
-        (b"[a,\nb\n", "matrix.yaml:3: this is not YAML: did not find"),
+        (b"[a,\nb\n", "matrix.yaml:3: this is not YAML"),
         (b"[a,\nb", "that begins in line 1"),
         (b"schema: 1\n\tkernels: []", "this is not YAML"),
         (b"schema: 1\n---\nschema: 1\n", "matrix.yaml:2: a second document begins here"),
@@ -119,7 +119,7 @@ def test_the_message_has_line_finding_and_advice(old: str, new: str, message: st
         (b"schema: " + b"[" * 100 + b"]" * 100, "nested more than 16 deep"),
         (b"schema: " + b"{a: " * 5000, "nested more than 16 deep"),
         (b"schema: " + b"[" * 200_000, "nest"),
-        (b"a" * (1 << 20) + b"b", "the file has 1048577 bytes; at most 1048576 are read"),
+        (b"a" * (1 << 18) + b"b", "the file has 262145 bytes; at most 262144 are read"),
         (b"? [a]\n: b", "a key must be a string, found a list"),
     ],
 )
@@ -131,7 +131,7 @@ def test_aliases_that_explode_are_refused_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     started = time.monotonic()
-    assert "more than 200000 values" in message_of("\n".join(lines).encode())
+    assert "more than 100000 values" in message_of("\n".join(lines).encode())
     assert time.monotonic() - started < 1
 
 
