@@ -150,10 +150,14 @@ def _pip(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _first_error(stderr: str) -> str:
-    """Return the first error that pip printed, without its mark; what follows refers to its documentation."""
+    """Return the first error that pip printed, without its mark; what follows refers to its documentation.
+
+    That an index cannot be reached is only a warning to pip, which then says that no version exists.
+    """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["it says nothing"])[0][:_ERROR_LIMIT]
+    unreachable = "its index cannot be reached; " if any(" Retrying (" in line for line in lines) else ""
+    return unreachable + (errors or lines or ["it says nothing"])[0][:_ERROR_LIMIT]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,6 +102,18 @@ def test_without_a_wheel_the_error_says_what_pip_said(tmp_path: Path, shelf: Pat
     assert "pip config list" in str(caught.value)
 
 
+def test_offline_the_error_says_that_the_index_cannot_be_reached(
+    tmp_path: Path, wanted: TorchPin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(MissingRequirementError, match="its index cannot be reached"):
+        get(wanted, tmp_path / "cache")
+    assert not list((tmp_path / "cache").rglob("*.h"))
+
+
 def test_headers_come_over_http_by_ranges_from_a_page_that_pip_is_configured_with(
     tmp_path: Path, shelf: Path, wanted: TorchPin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
