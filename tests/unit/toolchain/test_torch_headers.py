@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.unit.toolchain.wheel_server import HEADERS, NAME, Temper, make_wheel, serving
 
 from rocmatrix import digest
 from rocmatrix.digest import Digest
@@ -12,23 +11,36 @@ from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.events import Event, Notice
 from rocmatrix.toolchain.torch_headers import TorchPin, pin, pinned_headers, stable_header, stable_pin, torch_headers
 from rocmatrix.toolchain.wheel import WheelRequest, locate_wheel, pip_network
+from tests.unit.toolchain.wheel_server import HEADERS, NAME, Temper, make_wheel, serving
 
 
-@pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a wheel that pip is configured to look into, and nowhere else."""
-    folder = tmp_path / "shelf"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the one wheel."""
+    folder = tmp_path_factory.mktemp("wheels")
     make_wheel(folder)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
     return folder
 
 
+def look_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configure pip to look into a folder and nowhere else."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+
 @pytest.fixture
-def wanted(tmp_path: Path) -> TorchPin:
-    expected = tmp_path / "expected"
+def shelf(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the wheel that this test may change, where pip looks for it."""
+    folder = tmp_path / "shelf"
+    shutil.copytree(wheels, folder)
+    look_into(folder, monkeypatch)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> TorchPin:
+    expected = tmp_path_factory.mktemp("expected")
     for name, content in HEADERS.items():
         (expected / name).parent.mkdir(parents=True, exist_ok=True)
         (expected / name).write_bytes(content)
@@ -41,6 +53,16 @@ def wanted(tmp_path: Path) -> TorchPin:
         date="2026-11-29",
         verified=True,
     )
+
+
+@pytest.fixture(scope="module")
+def filled(wheels: Path, wanted: TorchPin, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that has the headers."""
+    cache = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        look_into(wheels, monkeypatch)
+        pinned_headers(wanted, cache=cache, emit=lambda _: None)
+    return cache
 
 
 def get(wanted: TorchPin, cache: Path) -> tuple[Path, str, list[Event]]:
@@ -56,17 +78,19 @@ def test_headers_come_from_the_wheel_that_pip_finds(tmp_path: Path, shelf: Path,
     assert origin.wheel_digest == digest.of_file(shelf / NAME)
 
 
-def test_the_second_time_they_come_from_the_cache_without_pip(tmp_path: Path, shelf: Path, wanted: TorchPin) -> None:
-    first, _, _ = get(wanted, tmp_path / "cache")
-    shutil.rmtree(shelf)
-    second, how, events = get(wanted, tmp_path / "cache")
-    assert (second, how, events) == (first, "cache", [])
+def test_the_second_time_they_come_from_the_cache_without_pip(
+    filled: Path, wanted: TorchPin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    _, how, events = get(wanted, filled)
+    assert (how, events) == ("cache", [])
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing", "extra", "no origin"])
 @pytest.mark.usefixtures("shelf")
-def test_a_damaged_cache_is_said_and_fetched_again(tmp_path: Path, wanted: TorchPin, damage: str) -> None:
-    include, _, _ = get(wanted, tmp_path / "cache")
+def test_a_damaged_cache_is_said_and_fetched_again(tmp_path: Path, filled: Path, wanted: TorchPin, damage: str) -> None:
+    shutil.copytree(filled, tmp_path / "cache")
+    (include,) = (tmp_path / "cache/torch-headers").glob("*/include")
     header = include / "torch/csrc/stable/tensor.h"
     match damage:
         case "changed":
@@ -96,7 +120,7 @@ def test_a_wheel_with_other_headers_is_refused_and_nothing_is_cached(
 
 
 def test_without_a_wheel_the_error_says_what_pip_said(tmp_path: Path, shelf: Path, wanted: TorchPin) -> None:
-    shutil.rmtree(shelf)
+    (shelf / NAME).unlink()
     with pytest.raises(MissingRequirementError, match=r"pip finds no wheel of torch 9\.9\.9: Could not find") as caught:
         get(wanted, tmp_path / "cache")
     assert "pip config list" in str(caught.value)

@@ -2,13 +2,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.unit.toolchain.wheel_server import HEADERS, NAME, Temper, make_wheel, serving
 
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.events import Event, Notice, Transfer
 from rocmatrix.toolchain.torch_headers import stable_header
 from rocmatrix.toolchain.wheel import Wheel
 from rocmatrix.toolchain.wheel_members import Fetched, fetch_members
+from tests.unit.toolchain.wheel_server import HEADERS, NAME, Temper, make_wheel, serving
 
 pytestmark = pytest.mark.usefixtures("_direct")
 
