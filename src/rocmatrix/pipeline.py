@@ -7,7 +7,6 @@ others go on; the exit code of a run is the worst of its units' by the precedenc
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,9 @@ from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Engine
-from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
+from rocmatrix.errors import ExitCode, MissingRequirementError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
+from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
@@ -32,9 +32,6 @@ from rocmatrix.plan.selectors import select
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
 from rocmatrix.toolchain.registry import make_toolchain
-
-INPUT_LIMIT = 4 * 1024 * 1024
-"""Bytes of a matrix.yaml or build.toml that are read at most; the largest manifest known in the wild has 552,430."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +65,7 @@ class RunResult:
         units: the selected units, in the plan's order.
         builds: records by unit; likewise ``audits`` and ``checks``; a unit that a stage skipped has none.
         coverage: by kernel; empty if nothing was collected.
+        altered: units whose payload is there but is not the one that their build record speaks of.
         exit_code: what the process returns.
         seconds: wall time.
     """
@@ -78,6 +76,7 @@ class RunResult:
     audits: dict[UnitId, AuditRecord] = field(default_factory=dict)
     checks: dict[UnitId, CheckRecord] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
+    altered: frozenset[UnitId] = frozenset()
     exit_code: ExitCode = ExitCode.DONE
     seconds: float = 0.0
 
@@ -97,11 +96,11 @@ def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
     Raises:
         InputError: a file is missing, is not what it should be, or promises what cannot be planned.
     """
-    parsed = parse_matrix(_read_input(matrix), str(matrix))
+    parsed = parse_matrix(read_input(matrix), str(matrix))
     manifests = {}
     for entry in parsed.kernels:
         path = matrix.parent / entry.path / "build.toml"
-        manifests[entry.path] = parse_manifest(_read_input(path), str(path))
+        manifests[entry.path] = parse_manifest(read_input(path), str(path))
     return make_plan(parsed, manifests, load_compat(), toolchain=toolchain)
 
 
@@ -167,7 +166,8 @@ def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False)
         emit(RunStarted(units=tuple(unit.id for unit in result.units), stages=tuple(_STAGES[step] for step in steps)))
         for step in steps:
             result = step(context, result)
-    return replace(result, exit_code=_exit_code(result), seconds=time.monotonic() - started)
+    code = _exit_code(result, everything=not options.only)
+    return replace(result, exit_code=code, seconds=time.monotonic() - started)
 
 
 def _build(context: _Context, result: RunResult) -> RunResult:
@@ -194,8 +194,9 @@ def _build(context: _Context, result: RunResult) -> RunResult:
 
 
 def _audit(context: _Context, result: RunResult) -> RunResult:
+    ready, result = _built(context, result, Stage.AUDIT)
     audits = audit_units(
-        _built(context, result, Stage.AUDIT),
+        ready,
         plan=result.plan,
         source_root=context.source_root,
         store=context.store,
@@ -206,8 +207,9 @@ def _audit(context: _Context, result: RunResult) -> RunResult:
 
 
 def _check(context: _Context, result: RunResult) -> RunResult:
+    ready, result = _built(context, result, Stage.CHECK)
     checks = check_units(
-        _built(context, result, Stage.CHECK),
+        ready,
         plan=result.plan,
         source_root=context.source_root,
         store=context.store,
@@ -230,17 +232,34 @@ _STAGES: dict[_Step, Stage] = {
 }
 
 
-def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[Unit, ...]:
-    """Return the units that have a payload to work on; of the others it is said that the stage skips them."""
-    ready = []
+def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Unit, ...], RunResult]:
+    """Return the units that have a payload to work on, and the result with those that somebody altered.
+
+    Of units without a payload it is said that the stage skips them. An altered payload is a failure: nobody knows what
+    it is.
+    """
+    ready, altered = [], set(result.altered)
     for unit in result.units:
         record = context.store.read_record(unit.id, BuildRecord)
         if isinstance(record, BuildRecord) and record.outcome is Outcome.PASSED:
             ready.append(unit)
             continue
         why = record.reason if isinstance(record, Absent) else "its build failed"
-        context.emit(UnitFinished(unit=unit.id, stage=stage, state=State.SKIPPED, reason=why, seconds=0.0))
-    return tuple(ready)
+        failed = isinstance(record, Absent) and context.store.payload_digest(unit.id) is not None
+        if failed:
+            altered.add(unit.id)
+        context.emit(
+            UnitFinished(
+                unit=unit.id,
+                stage=stage,
+                state=State.FAILED if failed else State.SKIPPED,
+                reason=why,
+                seconds=0.0,
+                error=f"{why}: build the unit again" if failed else None,
+                exit_code=ExitCode.AUDIT if failed else 0,
+            )
+        )
+    return tuple(ready), replace(result, altered=frozenset(altered))
 
 
 def _engine(name: str) -> Engine:
@@ -256,25 +275,15 @@ def _engine(name: str) -> Engine:
     )
 
 
-def _exit_code(result: RunResult) -> ExitCode:
+def _exit_code(result: RunResult, *, everything: bool) -> ExitCode:
+    """Return what the run ends with.
+
+    With ``everything`` no unit was left out on purpose, so that an incomplete set is a failure of its own.
+    """
     codes = [ExitCode(record.error_code) for record in result.builds.values()]
     codes += [ExitCode.AUDIT for record in result.audits.values() if record.outcome is Outcome.FAILED]
     codes += [ExitCode.CHECK for record in result.checks.values() if record.outcome is Outcome.FAILED]
-    return worst(codes)
-
-
-def _read_input(path: Path) -> bytes:
-    """Return the content of a regular file of reasonable size, without waiting on pipes."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InputError("this is not a regular file", where=str(path), fix="Name the file itself.")
-            content = stream.read(INPUT_LIMIT + 1)
-    except OSError as err:
-        raise InputError(
-            f"the file cannot be read: {err.strerror}", where=str(path), fix="Check the path, or name another file."
-        ) from err
-    if len(content) > INPUT_LIMIT:
-        raise InputError(f"the file is larger than {INPUT_LIMIT} bytes", where=str(path), fix="Split it.")
-    return content
+    codes += [ExitCode.AUDIT for _ in result.altered]
+    code = worst(codes)
+    incomplete = any(not coverage.complete for coverage in result.coverage.values())
+    return ExitCode.BUILD if incomplete and everything and code is ExitCode.DONE else code

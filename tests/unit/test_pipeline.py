@@ -1,0 +1,149 @@
+"""The stages in order, on a project without compiled code: the whole main job, no compiler, no network."""
+
+from pathlib import Path
+
+import pytest
+
+from rocmatrix import pipeline
+from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
+from rocmatrix.events import Event, RunStarted, Stage, State, UnitFinished, discard
+from rocmatrix.pipeline import Options
+from rocmatrix.plan.model import UnitId
+from rocmatrix.store import Store
+
+MATRIX = """schema: 1
+kernels: [one, two]
+torch: ["2.10", "2.11"]
+rocm: ["7.1"]
+archs: [gfx942]
+toolchains: {"7.1": llvm}
+"""
+
+MANIFEST = """[general]
+name = "NAME"
+version = 1
+edition = 5
+license = "Apache-2.0"
+backends = ["rocm"]
+
+[general.hub]
+repo-id = "somebody/NAME"
+
+[torch-noarch]
+"""
+
+
+ONE = UnitId("one.torch-rocm")
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    """Options for two kernels without compiled code."""
+    for name in ("one", "two"):
+        package = tmp_path / name / "torch-ext" / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("def double(x):\n    return x * 2\n")
+        (tmp_path / name / "build.toml").write_text(MANIFEST.replace("NAME", name))
+    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    return Options(matrix=tmp_path / "matrix.yaml", out=tmp_path / "dist")
+
+
+def payload_file(options: Options, unit: str) -> Path:
+    return options.out / "units" / unit / "payload" / "__init__.py"
+
+
+def test_a_run_goes_through_all_stages_and_keeps_every_promise(options: Options) -> None:
+    events: list[Event] = []
+    result = pipeline.run(options, events.append)
+    assert result.exit_code is ExitCode.DONE
+    assert events[0] == RunStarted(units=("one.torch-rocm", "two.torch-rocm"), stages=tuple(Stage))
+    assert all(coverage.complete for coverage in result.coverage.values())
+    assert {cell.variant for coverage in result.coverage.values() for cell in coverage.cells} == {"torch-rocm"}
+
+
+def test_stages_run_one_by_one_come_to_the_same_bytes_as_a_run(options: Options, tmp_path: Path) -> None:
+    pipeline.run(options, discard)
+    apart = Options(matrix=options.matrix, out=tmp_path / "apart")
+    for stage in (pipeline.build, pipeline.audit, pipeline.check, pipeline.collect):
+        assert stage(apart, discard).exit_code is ExitCode.DONE
+    for kernel in ("one", "two"):
+        together, alone = (Store(out).variants_folder(kernel) / "torch-rocm" for out in (options.out, apart.out))
+        assert (together / "metadata.json").read_bytes() == (alone / "metadata.json").read_bytes()
+
+
+COMPILED = """
+[torch]
+src = ["torch-ext/binding.cpp"]
+stable-abi = "2.10"
+
+[kernel.one]
+backend = "rocm"
+depends = ["torch"]
+src = ["one.hip"]
+"""
+
+
+def test_a_unit_that_fails_is_skipped_by_later_stages_and_the_others_go_on(options: Options) -> None:
+    folder = options.matrix.parent / "one"
+    (folder / "build.toml").write_text(MANIFEST.replace("NAME", "one").replace("[torch-noarch]\n", COMPILED))
+    (folder / "torch-ext" / "binding.cpp").touch()
+    (folder / "one.hip").touch()
+    options.matrix.write_text(MATRIX.replace("llvm", "almalinux"))
+    events: list[Event] = []
+    result = pipeline.run(options, events.append)
+    assert result.exit_code is ExitCode.ENVIRONMENT
+    one = next(record for unit, record in result.builds.items() if unit.startswith("one."))
+    assert "there is no recipe 'almalinux'" in str(one.error)
+    skipped = [event.stage for event in events if isinstance(event, UnitFinished) and event.state is State.SKIPPED]
+    assert skipped == [Stage.AUDIT, Stage.CHECK, Stage.COLLECT]
+    assert result.coverage["two"].complete
+    assert not result.coverage["one"].complete
+
+
+def test_a_payload_altered_after_its_build_fails_the_audit(options: Options) -> None:
+    pipeline.run(options, discard)
+    payload_file(options, "one.torch-rocm").write_text("import os  # somebody was here\n")
+    events: list[Event] = []
+    result = pipeline.audit(options, events.append)
+    assert result.altered == {"one.torch-rocm"}
+    assert result.exit_code is ExitCode.AUDIT
+    failed = [event for event in events if isinstance(event, UnitFinished) and event.state is State.FAILED]
+    assert [event.unit for event in failed] == ["one.torch-rocm"]
+    assert "not the one that build.json speaks of" in failed[0].reason
+
+
+def test_an_altered_payload_is_built_again_by_the_next_run(options: Options) -> None:
+    first = pipeline.run(options, discard)
+    payload_file(options, "one.torch-rocm").write_text("import os  # somebody was here\n")
+    assert pipeline.run(options, discard).builds[ONE].artifact_digest == (first.builds[ONE].artifact_digest)
+
+
+def test_collecting_an_incomplete_set_is_a_failure(options: Options) -> None:
+    pipeline.plan(options, discard)
+    result = pipeline.collect(options, discard)
+    assert not any(coverage.complete for coverage in result.coverage.values())
+    assert result.exit_code is ExitCode.BUILD
+
+
+def test_leaving_units_out_on_purpose_is_no_failure(options: Options) -> None:
+    chosen = Options(matrix=options.matrix, out=options.out, only=("one.*",))
+    result = pipeline.run(chosen, discard)
+    assert result.exit_code is ExitCode.DONE
+    assert not result.coverage["two"].complete
+
+
+def test_an_unknown_engine_is_refused(options: Options) -> None:
+    with pytest.raises(MissingRequirementError, match="engine docker"):
+        pipeline.build(Options(matrix=options.matrix, out=options.out, engine="docker"), discard)
+
+
+def test_a_stage_alone_needs_a_plan(options: Options) -> None:
+    with pytest.raises(InputError, match="rocmatrix plan"):
+        pipeline.audit(options, discard)
+
+
+def test_a_manifest_that_is_missing_is_an_input_error_that_names_it(options: Options) -> None:
+    (options.matrix.parent / "two" / "build.toml").unlink()
+    with pytest.raises(InputError, match=r"two/build\.toml"):
+        pipeline.run(options, discard)
+    assert not options.out.exists()
