@@ -56,7 +56,7 @@ def test_a_run_goes_through_all_stages_and_keeps_every_promise(options: Options)
     events: list[Event] = []
     result = pipeline.run(options, events.append)
     assert result.exit_code is ExitCode.DONE
-    assert events[0] == RunStarted(units=("one.torch-rocm", "two.torch-rocm"), stages=tuple(Stage))
+    assert events[0] == RunStarted(units=(ONE, UnitId("two.torch-rocm")), stages=tuple(Stage))
     assert all(coverage.complete for coverage in result.coverage.values())
     assert {cell.variant for coverage in result.coverage.values() for cell in coverage.cells} == {"torch-rocm"}
 
