@@ -71,11 +71,11 @@ class HeadersOrigin:
     Attributes:
         torch: version of the wheel, e.g. ``2.13.0`` (or with a local part, ``2.13.0+cpu``).
         wheel: file name of the wheel.
-        wheel_digest: digest of the whole wheel as the package index states it; not read here, since only parts of the
-            wheel were fetched.
+        wheel_digest: digest of the whole wheel as the package index states it, ``""`` if it states none; checked only
+            when the whole wheel was fetched.
         headers_digest: digest of the header files that were used, names and contents.
         transferred: bytes fetched to get them; 0 when they came from the cache.
-        how: ``range requests``, ``whole wheel`` or ``cache``.
+        how: ``range requests``, ``whole wheel``, ``local wheel`` or ``cache``.
     """
 
     torch: str
@@ -192,7 +192,7 @@ class BinaryFacts:
 
     Attributes:
         path: relative to the payload.
-        archs: gfx archs of the offload bundles, sorted, without features.
+        archs: gfx archs that every offload bundle of the file has code for, sorted, without features.
         needed: DT_NEEDED entries in order.
         highest: symbol-version family -> highest version that the loader will ask for, e.g. ``{"GLIBC": "2.14"}``.
         exports: defined dynamic symbols.
