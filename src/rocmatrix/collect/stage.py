@@ -59,6 +59,7 @@ def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, sto
             result = _collect_unit(plan, unit, manifest=manifest, source=source, store=store, staged=staged)
             results[unit.id] = result
             emit(_event(unit, result, time.monotonic() - started))
+        _set_modes(staged)
         store.discard_coverage(kernel.name)
         store.replace_variants(kernel.name, staged)
     coverage = cover(plan, kernel.name, results)
@@ -90,7 +91,7 @@ def _collect_unit(
     if isinstance(ready, NotReady):
         return Missing(reason=ready.reason)
     folder = staged / unit.variant
-    _copy(store.payload(unit.id), folder)
+    shutil.copytree(store.payload(unit.id), folder, copy_function=shutil.copyfile)  # links become what they point to
     if objection := _objection(unit, manifest, ready, folder):
         shutil.rmtree(folder)
         return Missing(reason=objection)
@@ -111,9 +112,8 @@ def _objection(unit: Unit, manifest: Manifest, ready: Ready, folder: Path) -> st
     return None
 
 
-def _copy(payload: Path, folder: Path) -> None:
-    """Copy a payload, with the same modes everywhere; links become what they point to, as the client reads them."""
-    shutil.copytree(payload, folder, copy_function=shutil.copyfile)
+def _set_modes(folder: Path) -> None:
+    """Give files and folders the same modes, whatever the builder's were and the user's umask is."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(_FOLDER_MODE if path.is_dir() else _FILE_MODE)
 

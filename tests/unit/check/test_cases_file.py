@@ -57,6 +57,12 @@ def test_a_helper_beside_the_cases_can_be_imported(project: Path) -> None:
     assert case.name == "from-the-helper"
 
 
+def test_a_file_of_the_author_is_not_taken_for_a_library_of_ours(project: Path) -> None:
+    (project / "tests" / "msgspec.py").write_text("raise RuntimeError('taken')")
+    (project / "tests" / "rocmatrix.py").write_text("raise RuntimeError('taken')")
+    assert len(read(project, HEAD + "CASES = [make()]")) == 1
+
+
 def test_what_the_author_prints_is_not_taken_for_the_result(project: Path) -> None:
     assert len(read(project, HEAD + "print('{}')\nCASES = [make()]")) == 1
 

@@ -167,6 +167,14 @@ def test_a_wrong_number_fails_the_unit_and_names_the_case(project: Project) -> N
     assert project.finished.exit_code == ExitCode.CHECK
 
 
+def test_a_wrong_number_is_computed_anew_although_nothing_changed(project: Project) -> None:
+    project.write_cases(GOOD)
+    executor = CountingExecutor(passes=False)
+    project.check(executor)
+    project.check(executor)
+    assert executor.runs == 2
+
+
 def test_the_cases_of_a_kernel_are_read_once_for_all_its_units(project: Project) -> None:
     counter = project.root / "counter"
     project.write_cases(f"open({str(counter)!r}, 'a').write('x')\n" + GOOD)

@@ -109,13 +109,17 @@ def test_the_same_inputs_give_the_same_bytes(project: Project) -> None:
     assert project.metadata_path().read_bytes() == first
 
 
-def test_modes_do_not_depend_on_the_builder(project: Project) -> None:
+def test_modes_do_not_depend_on_the_user(project: Project) -> None:
     project.go_through()
-    os.chmod(project.store.payload(UNIT) / "__init__.py", 0o600)  # noqa: PTH101 - the same either way
-    project.collect()
+    before = os.umask(0o077)
+    try:
+        project.collect()
+    finally:
+        os.umask(before)
     variant = project.metadata_path().parent
     assert {path.stat().st_mode & 0o777 for path in variant.rglob("*") if path.is_file()} == {0o644}
     assert (variant / "data").stat().st_mode & 0o777 == 0o755
+    assert variant.parent.stat().st_mode & 0o777 == 0o755
 
 
 def test_coverage_is_complete_when_every_served_cell_has_its_variant(project: Project) -> None:
