@@ -10,6 +10,7 @@ from importlib.resources import files
 from rocmatrix import document
 from rocmatrix.cases import CaseDescription
 from rocmatrix.events import Notice, RunStarted, Transfer, UnitFinished, UnitProgress, UnitStarted
+from rocmatrix.metadata import Metadata
 from rocmatrix.plan.model import Plan
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage
 
@@ -19,6 +20,7 @@ DOCUMENTS: dict[str, type] = {
     "audit": AuditRecord,
     "check": CheckRecord,
     "coverage": Coverage,
+    "metadata": Metadata,
     "case": CaseDescription,
     "event-run-started": RunStarted,
     "event-unit-started": UnitStarted,
