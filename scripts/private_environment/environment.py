@@ -64,16 +64,16 @@ class PrivateEnvironment:
     def is_ready(self) -> bool:
         """Return whether it is complete and what a set-up would make now. Reads two files; runs nothing."""
         try:
-            stamp = self._stamp.read_text(encoding="utf-8")
+            stamp = self._stamp.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return False
-        return stamp == self._expected_stamp() and self.python.exists()
+        return stamp == self._expected_stamp().encode() and self.python.exists()
 
     def complete(self) -> None:
         """Write the stamp that says this environment is whole; the last step of making it."""
         temporary = self._stamp.with_suffix(".new")
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(self._expected_stamp())
+        with temporary.open("wb") as file:
+            file.write(self._expected_stamp().encode())
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(self._stamp)
