@@ -17,17 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from rocmatrix.audit.elf import read_shared_object
-from rocmatrix.audit.facts import (
-    Binary,
-    MetadataFacts,
-    OpsFacts,
-    Unreadable,
-    UnreadableError,
-    VariantFacts,
-    VariantFile,
-)
-from rocmatrix.audit.offload import read_bundles
+from rocmatrix.audit.facts import Binary, MetadataFacts, OpsFacts, Unreadable, VariantFacts, VariantFile
+from rocmatrix.binary.elf import read_shared_object
+from rocmatrix.binary.facts import UnreadableError
+from rocmatrix.binary.offload import read_bundles
 from rocmatrix.digest import Digest
 from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rocmatrix.audit.facts import Bundle, Expectation, OpsFacts, Unreadable, VariantFacts, VersionNeed, outcome
+from rocmatrix.audit.facts import Expectation, OpsFacts, Unreadable, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.rules import judge
+from rocmatrix.binary.facts import Bundle, VersionNeed
 from rocmatrix.plan.model import Abi
 from rocmatrix.records import Outcome, Severity
 from tests.unit.audit.samples import (

@@ -12,7 +12,7 @@ from rocmatrix import document
 from rocmatrix.audit.path import audit_path
 from rocmatrix.audit.variant import read_file, read_folder
 from rocmatrix.errors import InputError
-from tests.unit.audit.samples import MACHINES
+from tests.unit.binary.samples import MACHINES
 
 OPS = """import torch
 from . import _gemm_rocm_0123abcd

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocmatrix.audit.facts import Binary, Bundle, CodeObject, Expectation, VariantFacts
+from rocmatrix.audit.facts import Binary, Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
+from rocmatrix.binary.facts import Bundle, CodeObject
 from rocmatrix.records import Finding, Severity
 
 RULE = "archs"

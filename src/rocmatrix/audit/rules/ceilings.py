@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from rocmatrix.audit.facts import Binary, ElfFacts, Expectation, VariantFacts
+from rocmatrix.audit.facts import Binary, Expectation, VariantFacts
 from rocmatrix.audit.policy import Ceiling, Policy
+from rocmatrix.binary.facts import ElfFacts
 from rocmatrix.records import Finding, Severity
 
 RULE = "version-ceilings"

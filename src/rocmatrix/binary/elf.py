@@ -19,7 +19,7 @@ from io import BytesIO
 from itertools import takewhile
 from typing import IO, cast
 
-from rocmatrix.audit.facts import DynamicSymbol, ElfFacts, UnreadableError, VersionNeed
+from rocmatrix.binary.facts import DynamicSymbol, ElfFacts, UnreadableError, VersionNeed
 
 MAX_SEGMENTS = 512
 """Program headers of a file; real ones have about ten."""

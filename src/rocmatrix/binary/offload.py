@@ -15,8 +15,8 @@ import re
 import struct
 from collections.abc import Iterator, Mapping
 
-from rocmatrix.audit.elf import Header, read_header
-from rocmatrix.audit.facts import Bundle, CodeObject, UnreadableError
+from rocmatrix.binary.elf import Header, read_header
+from rocmatrix.binary.facts import Bundle, CodeObject, UnreadableError
 
 PLAIN_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocmatrix.audit.elf import Header, Segment
-from rocmatrix.audit.facts import Bundle
-from rocmatrix.audit.offload import read_bundles
-from tests.unit.audit.samples import GFX942_ANY, MACHINES, bundle_bytes, code_object_bytes
+from rocmatrix.binary.elf import Header, Segment
+from rocmatrix.binary.facts import Bundle
+from rocmatrix.binary.offload import read_bundles
+from tests.unit.binary.samples import GFX942_ANY, MACHINES, bundle_bytes, code_object_bytes
 
 HOST = ("host-x86_64-unknown-linux-gnu-", b"")
 GFX942 = ("hipv4-amdgcn-amd-amdhsa--gfx942", code_object_bytes())

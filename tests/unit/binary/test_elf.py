@@ -23,9 +23,9 @@ from elftools.elf.sections import SymbolTableSection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocmatrix.audit import elf as elf_module
-from rocmatrix.audit.elf import read_shared_object
-from rocmatrix.audit.facts import ElfFacts, UnreadableError
+from rocmatrix.binary import elf as elf_module
+from rocmatrix.binary.elf import read_shared_object
+from rocmatrix.binary.facts import ElfFacts, UnreadableError
 
 PACKAGES = ("numpy", "msgspec", "ml_dtypes", "yaml", "kernels")
 

@@ -1,0 +1,1 @@
+"""Readers of binaries: shared objects as the loader sees them, and the offload bundles inside."""
