@@ -79,7 +79,16 @@ class Toolchain(Protocol):
         """Return why this toolchain cannot build a unit, one sentence, or ``None`` if it can."""
 
     def steps(self, request: BuildRequest) -> tuple[Step, ...]:
-        """Return the steps that make ``request.output``; nothing is written or run."""
+        """Return the steps that make ``request.output``; nothing is written, and nothing of the unit is run.
+
+        Raises:
+            InputError: the sources are not what build.toml says.
+            MissingRequirementError: the sources need what this toolchain does not have.
+        """
 
     def gates(self, request: BuildRequest) -> tuple[Gate, ...]:
-        """Try the shared object that was built; every gate is tried and reported, whether it held or not."""
+        """Try the shared object that was built; every gate is tried and reported, whether it held or not.
+
+        Raises:
+            MissingRequirementError: this machine lacks what it takes to try.
+        """
