@@ -43,12 +43,12 @@ def weigh(store: Store, unit: Unit) -> Ready | NotReady:
     """
     build = store.read_record(unit.id, BuildRecord)
     if isinstance(build, Absent):
-        return NotReady(reason=f"not built: {build.reason}")
+        return NotReady(reason=f"there is no build to rely on: {build.reason}")
     if build.outcome is Outcome.FAILED or build.artifact_digest is None:
         return NotReady(reason=f"the build failed: {_first_line(build.error or 'build.json names no artifact')}")
     audit = store.read_record(unit.id, AuditRecord)
     if isinstance(audit, Absent):
-        return NotReady(reason=f"not audited: {audit.reason}")
+        return NotReady(reason=f"there is no audit to rely on: {audit.reason}")
     if audit.outcome is Outcome.FAILED:
         return NotReady(reason=f"the audit failed: {_first_error(audit)}")
     archs = archs_in_every_binary(audit)
@@ -68,7 +68,7 @@ def _checked(
 ) -> Ready | NotReady:
     check = store.read_record(unit.id, CheckRecord)
     if isinstance(check, Absent):
-        tested, reason = Tested.UNTESTED, f"not checked: {check.reason}"
+        tested, reason = Tested.UNTESTED, f"there is no check to rely on: {check.reason}"
     elif check.outcome is Outcome.FAILED:
         return NotReady(reason=f"the check failed: {_first_line(check.reason)}")
     else:

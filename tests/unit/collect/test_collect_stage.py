@@ -2,24 +2,17 @@
 
 import json
 import os
-import subprocess
-from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
-from kernels._rust import Digest, DigestAlgorithm
-from kernels._rust import Metadata as ClientMetadata
 
-from rocmatrix import schemas
 from rocmatrix.digest import of_folder
 from rocmatrix.errors import InputError
-from rocmatrix.events import Notice, Stage, State, UnitFinished
-from rocmatrix.metadata import TorchRange
-from rocmatrix.plan.model import Abi, UnitId
-from rocmatrix.records import BuildRecord, CellCoverage, Outcome, Tested
+from rocmatrix.events import Stage, State, UnitFinished
+from rocmatrix.plan.model import UnitId
+from rocmatrix.records import CellCoverage, Outcome, Tested
 from rocmatrix.store import Absent
-from tests.unit.collect.conftest import EXTENSION, SECOND, TOOLCHAIN, Project
+from tests.unit.collect.conftest import EXTENSION, SECOND, Project
 from tests.unit.conftest import UNIT
 
 
@@ -36,77 +29,6 @@ def test_a_unit_that_went_through_all_stages_is_collected_with_its_payload(proje
     assert (variant / f"{EXTENSION}.abi3.so").read_bytes() == b"\x7fELF"
     (variant / "metadata.json").unlink()
     assert of_folder(variant) == project.store.payload_digest(UNIT)
-
-
-def test_the_client_reads_the_metadata(project: Project) -> None:
-    project.go_through()
-    project.collect()
-    read = ClientMetadata.read_from_file(project.metadata_path())
-    assert (str(read.name), read.id, read.version, read.license) == ("gemm", EXTENSION, 3, "Apache-2.0")
-    assert (read.python_depends, read.kernel_depends) == (["einops"], [])
-    assert (str(read.backend.backend_type), read.backend.archs) == ("rocm", ["gfx942"])
-    assert read.source == "https://example.org/kernels.git"
-    assert read.upstream is None
-
-
-def test_the_clients_digest_of_the_variant_is_the_one_in_the_metadata(project: Project) -> None:
-    project.go_through()
-    project.collect()
-    read = ClientMetadata.read_from_file(project.metadata_path())
-    assert read.digest
-    read.digest.validate(Digest.hash_variant(DigestAlgorithm.SHA256, project.metadata_path().parent))
-    assert set(read.digest.files) == {"__init__.py", "data/table.bin", f"{EXTENSION}.abi3.so"}
-
-
-def test_kernels_that_this_one_needs_are_named(project: Project) -> None:
-    manifest = project.folder / "build.toml"
-    manifest.write_text(
-        manifest.read_text().replace(
-            "python-depends", 'kernel-depends = [{repo-id = "a/b", version = 2}]\npython-depends'
-        )
-    )
-    project.go_through()
-    project.collect()
-    (needed,) = ClientMetadata.read_from_file(project.metadata_path()).kernel_depends
-    assert needed.repo_id == "a/b"
-
-
-def test_our_block_says_what_made_the_variant_and_how_it_was_checked(project: Project) -> None:
-    project.go_through()
-    project.go_through(SECOND)
-    project.collect()
-    block = project.metadata(SECOND).rocmatrix
-    assert block.toolchain
-    assert (block.toolchain.description, block.toolchain.compilers) == (TOOLCHAIN.description, TOOLCHAIN.compilers)
-    assert block.headers
-    assert block.headers.torch == "2.13.0"
-    assert (block.unit, block.isolation, block.checked.tested) == (SECOND, "host", Tested.EMULATED)
-    assert block.artifact_digest == project.store.payload_digest(SECOND)
-    assert block.torch == TorchRange(min="2.9", max="2.14")
-
-
-def test_keys_are_the_clients_spelling_and_absent_values_are_left_out(project: Project) -> None:
-    project.go_through()
-    project.collect()
-    written = json.loads(project.metadata_path().read_bytes())
-    assert "kernel-depends" in written
-    assert "upstream" not in written
-    assert "recipe-digest" in written["rocmatrix"]["toolchain"]
-    assert "image" not in json.dumps(written)
-    jsonschema.validate(written, json.loads(schemas.shipped("metadata")))
-
-
-def test_the_same_inputs_give_the_same_bytes(project: Project) -> None:
-    project.go_through()
-    project.collect()
-    first = project.metadata_path().read_bytes()
-    record = project.store.read_record(UNIT, BuildRecord)
-    assert isinstance(record, BuildRecord)
-    assert record.headers
-    later = replace(record.headers, transferred=0, how="cache")
-    project.store.write_record(replace(record, started="2027-01-01T00:00:00Z", seconds=9.0, headers=later))
-    project.collect()
-    assert project.metadata_path().read_bytes() == first
 
 
 def test_modes_do_not_depend_on_the_user(project: Project) -> None:
@@ -148,7 +70,7 @@ def test_what_an_earlier_run_built_is_collected_and_what_is_missing_is_named(pro
     assert [variant.unit for variant in coverage.variants] == [SECOND]
     missing = cell(project, "torch2.13-rocm7.2")
     assert (missing.variant, missing.tested) == (None, Tested.UNTESTED)
-    assert missing.reason == f"{UNIT} is missing: not built: not done before"
+    assert missing.reason == f"{UNIT} is missing: there is no build to rely on: not done before"
 
 
 def fail_build(project: Project) -> None:
@@ -202,9 +124,9 @@ def another_extension(project: Project) -> None:
     [
         (fail_build, "the build failed: gemm.hip:3:1: error: no"),
         (fail_audit, "the audit failed: needed: libfoo.so is not allowed"),
-        (skip_audit, "not audited: not done before"),
+        (skip_audit, "there is no audit to rely on: not done before"),
         (fail_check, "the check failed: by the emulator, functional mode"),
-        (change_payload, "not built: the payload is not the one that build.json speaks of"),
+        (change_payload, "there is no build to rely on: the payload is not the one that build.json speaks of"),
         (lose_an_arch, "audit.json found no gfx arch, but the plan promises gfx942"),
         (link_a_folder, "its payload has a link to a folder, or changed while it was collected"),
         (another_extension, f"its payload has no {EXTENSION}.abi3.so, which build.json and build.toml name"),
@@ -226,7 +148,7 @@ def test_a_unit_that_nobody_checked_is_collected_as_untested(project: Project) -
     project.audit()
     project.collect()
     covered = cell(project, "torch2.13-rocm7.2")
-    assert (covered.tested, covered.reason) == (Tested.UNTESTED, "not checked: not done before")
+    assert (covered.tested, covered.reason) == (Tested.UNTESTED, "there is no check to rely on: not done before")
     assert project.metadata().rocmatrix.checked.tested is Tested.UNTESTED
 
 
@@ -252,53 +174,6 @@ def test_a_collect_that_is_killed_midway_leaves_no_coverage_of_other_variants(
         project.collect()
     assert project.metadata_path().is_file()
     assert isinstance(project.store.read_coverage("gemm"), Absent)
-
-
-def test_provenance_is_the_commit_of_the_sources(project: Project) -> None:
-    project.go_through()
-    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
-    subprocess.run(["git", "add", "kernels"], cwd=project.root, check=True)
-    identity = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, "commit", "-qm", "x"], cwd=project.root, check=True)
-    project.collect()
-    read = ClientMetadata.read_from_file(project.metadata_path()).provenance
-    assert read
-    assert read.kernel
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project.root, check=True, capture_output=True, text=True)
-    assert (read.kernel.commit, read.kernel.dirty) == (head.stdout.strip(), False)
-    assert read.kernel_builder.version == "rocmatrix/0.1.0"
-    assert not [event for event in project.events if isinstance(event, Notice)]
-
-
-def test_sources_outside_git_have_no_provenance_and_that_is_said(project: Project) -> None:
-    project.go_through()
-    project.collect()
-    assert ClientMetadata.read_from_file(project.metadata_path()).provenance is None
-    (notice,) = [event for event in project.events if isinstance(event, Notice)]
-    assert (notice.level, notice.where) == ("warning", "kernels/gemm")
-    assert notice.message == "metadata.json names no commit: it is not in a git repository"
-
-
-def test_a_noarch_unit_has_no_archs_and_needs_no_extension(project: Project) -> None:
-    plan = replace(
-        project.plan,
-        units=tuple(
-            replace(unit, abi=Abi.NOARCH, archs=(), toolchain=None) if unit.id == UNIT else unit
-            for unit in project.plan.units
-        ),
-    )
-    project.build()
-    (project.store.payload(UNIT) / f"{EXTENSION}.abi3.so").unlink()
-    record = json.loads((project.store.unit_folder(UNIT) / "build.json").read_bytes())
-    record |= {"artifact_digest": project.store.payload_digest(UNIT), "toolchain": None, "headers": None}
-    (project.store.unit_folder(UNIT) / "build.json").write_text(json.dumps(record))
-    project.audit(archs=())
-    project.collect(plan)
-    read = ClientMetadata.read_from_file(project.metadata_path())
-    assert read.backend.archs is None
-    assert read.id == EXTENSION
-    block = project.metadata().rocmatrix
-    assert (block.toolchain, block.headers) == (None, None)
 
 
 def test_a_kernel_whose_manifest_is_gone_is_an_input_error(project: Project) -> None:
