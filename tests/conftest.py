@@ -17,6 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
+from tests.system.llvm_tools import missing_objdump
+
 _INDEX_SECONDS = 60.0
 
 
@@ -57,6 +59,7 @@ def missing_network() -> str | None:
 GROUPS: Mapping[str, Callable[[], str | None]] = {
     "needs_torch": missing_torch,
     "needs_llvm": missing_llvm,
+    "needs_llvm_objdump": missing_objdump,
     "needs_network": missing_network,
 }
 

@@ -27,6 +27,7 @@ from rocmatrix.emulator.instruction import (
     Sdwa,
 )
 from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.semantics.matrix import MATRIX
 
 _LONGEST = 16
 _ENCODINGS = {
@@ -56,6 +57,11 @@ _RENAMED = {
     "v_accvgpr_write": "v_accvgpr_write_b32",
 }
 """gfx942 has the fused forms at these opcodes (LLVM, FeatureFmaMixInsts); the rest are LLVM's spellings."""
+
+
+_MATRIX_NAMES = ("v_mfma", "v_smfmac", "v_accvgpr_read", "v_accvgpr_write")
+_MATRIX_FIELDS = {"cbsz": (8, 3), "abid": (11, 4), "acc_cd": (15, 1), "acc": (59, 2), "blgp": (61, 3)}
+"""First bit and width (LLVM, VOP3PInstructions.td, VOP3P_MAIe): tinygrad knows them for some matrix instructions only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +102,16 @@ def decode(code: bytes, address: int) -> Instruction:
         UnsupportedError: the bytes are no instruction that the tables know.
     """
     fields = _read(code[:_LONGEST], address)
-    form, _, variant = fields.form.partition("_")
+    try:
+        return _instruction(fields, address)
+    except ValueError as err:
+        raise UnsupportedError(f"the encoding of {fields.name} at {address:#x}: {err}") from err
+
+
+def _instruction(fields: Fields, address: int) -> Instruction:
+    form = fields.form.partition("_")[0]
     encoding = _ENCODINGS[form]
-    if form == "VOP3P" and (variant == "MFMA" or fields.name.startswith(("v_mfma", "v_smfmac", "v_accvgpr"))):
+    if form == "VOP3P" and fields.name.startswith(_MATRIX_NAMES):
         encoding = Encoding.MAI
     destinations, sources = _operands(encoding, fields)
     modified = encoding in (Encoding.VOP3, Encoding.VOP3P)
@@ -111,7 +124,7 @@ def decode(code: bytes, address: int) -> Instruction:
         sources=sources,
         immediate=fields["simm16"],
         omod=fields["omod"],
-        clamp=bool(fields["clmp"]),
+        clamp=bool(fields["clmp"]) and encoding is not Encoding.MAI,
         op_sel=fields["opsel"] if modified else 0,
         op_sel_hi=fields["opsel_hi"] | fields["opsel_hi2"] << 2 if encoding is Encoding.VOP3P else 0,
         neg_hi=fields["neg_hi"] if encoding is Encoding.VOP3P else 0,
@@ -134,6 +147,8 @@ def _read(code: bytes, address: int) -> Fields:
     name = operation.removesuffix("_e32").removesuffix("_e64")
     raw = int.from_bytes(decoded.to_bytes(), "little")
     values = {field: raw >> bits.lo & bits.mask for field, bits in type(decoded)._fields}  # noqa: SLF001 - the tables
+    if name.startswith(_MATRIX_NAMES):
+        values |= {field: raw >> first & (1 << width) - 1 for field, (first, width) in _MATRIX_FIELDS.items()}
     size = decoded.size()
     if size > len(code):
         raise UnsupportedError(f"the machine code at {address:#x}: it ends within {name}")
@@ -152,15 +167,22 @@ def _operands(encoding: Encoding, fields: Fields) -> tuple[tuple[Operand, ...], 
 
 
 def _matrix_operands(fields: Fields) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
-    """Return operands of matrix instructions: accumulator bits say which of them are AGPRs."""
+    """Return operands of matrix instructions: accumulator bits say which of them are AGPRs.
+
+    Sizes are those of our own table where it has the instruction: tinygrad's has no xf32.
+    """
     accumulators = fields["acc"]
-    destination = data_operand(fields["vdst"], fields.registers.get("vdst", 1), accumulator=bool(fields["acc_cd"]))
+    registers = dict(fields.registers)
+    if operation := MATRIX.get(fields.name):
+        registers = dict(zip(("src0", "src1", "src2"), operation.registers, strict=True))
+        registers["vdst"] = registers["src2"]
+    destination = data_operand(fields["vdst"], registers.get("vdst", 1), accumulator=bool(fields["acc_cd"]))
     sources = []
     for number, field in enumerate(("src0", "src1", "src2")):
-        if field not in fields.registers:
+        if field not in registers:
             continue
         is_accumulator = bool(fields["acc_cd"]) if field == "src2" else bool(accumulators >> number & 1)
-        sources.append(_matrix_source(fields[field], fields.registers[field], accumulator=is_accumulator))
+        sources.append(_matrix_source(fields[field], registers[field], accumulator=is_accumulator))
     if fields.name == "v_accvgpr_write_b32":
         destination = data_operand(fields["vdst"], 1, accumulator=True)
     if fields.name == "v_accvgpr_read_b32":

@@ -152,7 +152,9 @@ def read_descriptor(data: bytes, kernel: str) -> Descriptor:
         entry_offset=entry,
         vector_registers=8 * ((rsrc1 & 0x3F) + 1),
         accumulator_offset=4 * ((rsrc3 & 0x3F) + 1),
-        mode=Mode.from_bits(rsrc1 >> 12 & 0xFF | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9 | (rsrc1 >> 26 & 1) << 23),
+        mode=Mode.from_bits(
+            rsrc1 >> 12 & 0xFF | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9 | (rsrc1 >> 26 & 1) << 23
+        ),
         user_sgprs=rsrc2 >> 1 & 0x1F,
         dispatch_pointer=bool(properties & 0x2),
         queue_pointer=bool(properties & 0x4),

@@ -225,9 +225,7 @@ def check_geometry(kernel: Kernel, geometry: Geometry) -> None:
         raise InputError(f"{wrong} ({kernel.name})", fix="Change the extents of the launch.")
 
 
-def _packet(
-    kernel: Kernel, image: int, geometry: Geometry, kernarg: Allocation, private: int, group: int
-) -> bytes:
+def _packet(kernel: Kernel, image: int, geometry: Geometry, kernarg: Allocation, private: int, group: int) -> bytes:
     """Return the 64 bytes of an AQL kernel dispatch packet (HSA Runtime, hsa_kernel_dispatch_packet_t)."""
     sizes = [count * size for count, size in zip(geometry.grid, geometry.block, strict=True)]
     address = image + kernel.descriptor_address

@@ -19,19 +19,19 @@ from rocmatrix.emulator.semantics import (
     division,
     floats,
     integer,
+    lds,
     scalar,
+    scalar_memory,
     transcendental,
+    vector_memory,
 )
 from rocmatrix.emulator.semantics.arithmetic import PACKED, SCALAR, VECTOR
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
 from rocmatrix.emulator.semantics.cross_lane import CROSS_LANE
 from rocmatrix.emulator.semantics.exec_mask import EXEC_MASK
-from rocmatrix.emulator.semantics.execution import execute_scalar, execute_vector
-from rocmatrix.emulator.semantics.lds import execute_lds
+from rocmatrix.emulator.semantics.execution import execute_scalar, execute_vector, refuse_modifiers
 from rocmatrix.emulator.semantics.matrix import MATRIX
 from rocmatrix.emulator.semantics.packed import DOTS, MIXED, execute_packed
-from rocmatrix.emulator.semantics.scalar_memory import execute_scalar_memory
-from rocmatrix.emulator.semantics.vector_memory import execute_vector_memory
 from rocmatrix.emulator.wave import Status, Wave
 
 Handler = Callable[[Wave, Instruction], None]
@@ -40,15 +40,11 @@ TABLES = (scalar, integer, floats, division, transcendental, conversions)
 """Modules that fill the tables of arithmetic when they are imported."""
 
 _LONGEST = 16
+_ALIGNED = (RegisterFile.SGPR, RegisterFile.VGPR, RegisterFile.AGPR)
 _SCALAR = (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK)
 _VECTOR = (Encoding.VOP1, Encoding.VOP2, Encoding.VOPC, Encoding.VOP3)
-_MEMORY: dict[Encoding, Handler] = {
-    Encoding.FLAT: execute_vector_memory,
-    Encoding.GLOBAL: execute_vector_memory,
-    Encoding.SCRATCH: execute_vector_memory,
-    Encoding.MUBUF: execute_vector_memory,
-    Encoding.DS: execute_lds,
-}
+_VECTOR_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
+_CLOCKS = ("s_memtime", "s_memrealtime")
 
 
 def _matrix(wave: Wave, instruction: Instruction) -> None:
@@ -61,10 +57,10 @@ def _matrix(wave: Wave, instruction: Instruction) -> None:
 
 def _scalar_memory(wave: Wave, instruction: Instruction) -> None:
     """Clocks count executed instructions: they move forward, and mean nothing else."""
-    if instruction.name in ("s_memtime", "s_memrealtime"):
+    if instruction.name in _CLOCKS:
         wave.write(instruction.destinations[0], constant(U64, wave.executed))
     else:
-        execute_scalar_memory(wave, instruction)
+        scalar_memory.execute_scalar_memory(wave, instruction)
 
 
 def _getpc(wave: Wave, instruction: Instruction) -> None:
@@ -89,11 +85,27 @@ def handler_of(instruction: Instruction) -> Handler:
         return execute_packed
     if encoding is Encoding.MAI and name in MATRIX:
         return _matrix
-    if encoding is Encoding.SMEM:
+    if encoding is Encoding.SMEM and (name in _CLOCKS or scalar_memory.knows(instruction)):
         return _scalar_memory
-    if encoding in _MEMORY:
-        return _MEMORY[encoding]
+    if encoding is Encoding.DS and lds.knows(instruction):
+        return lds.execute_lds
+    if encoding in _VECTOR_MEMORY and vector_memory.knows(instruction):
+        return vector_memory.execute_vector_memory
     raise UnsupportedError(f"the instruction {name}", instruction=instruction)
+
+
+def check_executable(instruction: Instruction) -> None:
+    """Refuse an instruction that could not be executed, whatever the state of the wave.
+
+    Raises:
+        AccessError: it uses registers that it must not use.
+        UnsupportedError: its meaning, or that of one of its modifiers, is not known.
+    """
+    check_registers(instruction)
+    if instruction.name in FLOWS:
+        return
+    if handler_of(instruction) is execute_vector:
+        refuse_modifiers(VECTOR[instruction.name], instruction)
 
 
 class Program:
@@ -123,21 +135,27 @@ class Program:
             raise AccessError(FaultKind.ILLEGAL, "the program counter is not in code", address=address)
         size = min(_LONGEST, allocation.end - address)
         instruction = decode(self._memory.bytes_at(address, size).tobytes(), address)
+        check_executable(instruction)
         flow = FLOWS.get(instruction.name)
-        check_registers(instruction)
         return instruction, flow, None if flow is not None else handler_of(instruction)
 
 
 def check_registers(instruction: Instruction) -> None:
-    """Refuse vector registers that are odd where several must begin at an even number (gfx90a and later).
+    """Refuse operands of several registers that begin where the machine does not allow it.
+
+    Vector registers begin at even numbers (gfx90a and later), scalar ones at a multiple of 2, or of 4 for four and more
+    (ISA document, "SGPR Alignment").
 
     Raises:
         AccessError: an operand is one.
     """
     for operand in (*instruction.destinations, *instruction.sources):
-        if operand.is_vector and operand.count > 1 and operand.index % 2:
+        align = 2 if operand.is_vector else min(operand.count, 4)
+        if operand.file not in _ALIGNED or operand.count == 1:
+            continue
+        if operand.index % align:
             first, last = operand.index, operand.index + operand.count - 1
-            what = f"the registers {operand.file.value}[{first}:{last}] begin at an odd number"
+            what = f"the registers {operand.file.value}[{first}:{last}] do not begin at a multiple of {align}"
             raise AccessError(FaultKind.ILLEGAL, what)
         if operand.is_vector and operand.index + operand.count > 256:  # noqa: PLR2004 - registers of one file
             raise AccessError(FaultKind.ILLEGAL, "an operand reaches beyond the last register")
@@ -212,4 +230,3 @@ def _jump(wave: Wave, instruction: Instruction) -> None:
     if instruction.destinations:
         wave.write(instruction.destinations[0], constant(U64, instruction.next_address))
     wave.pc = target
-

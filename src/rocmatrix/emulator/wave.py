@@ -145,7 +145,13 @@ class Wave(Registers):
             self._write_bytes(part, addresses, octets, inside)
 
     def atomic(
-        self, space: Space, address: Value, kind: Kind, combine: Combine, data: Sequence[Value], lanes: Value | None = None
+        self,
+        space: Space,
+        address: Value,
+        kind: Kind,
+        combine: Combine,
+        data: Sequence[Value],
+        lanes: Value | None = None,
     ) -> Value:
         """Replace memory lane after lane; lanes that share an address see each other's results in their order."""
         size = kind.bits // 8

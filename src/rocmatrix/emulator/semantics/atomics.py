@@ -84,9 +84,7 @@ def _table() -> dict[str, Atomic]:
         table[f"min_{kind.label}"] = Atomic(kind=kind, operands=1, combine=_smaller)
         table[f"max_{kind.label}"] = Atomic(kind=kind, operands=1, combine=_larger)
     for name, add in (("pk_add_f16", _add_f16), ("pk_add_bf16", _add_bf16)):
-        table[name] = Atomic(
-            kind=U32, operands=1, combine=lambda old, data, add=add: _both_halves(old, data, add)
-        )
+        table[name] = Atomic(kind=U32, operands=1, combine=lambda old, data, add=add: _both_halves(old, data, add))
     return table
 
 

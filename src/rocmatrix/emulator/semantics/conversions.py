@@ -172,9 +172,7 @@ def _register() -> None:
     VECTOR.add("v_cvt_flr_i32_f32", "i32 <- f32", _to_integer(I32, floor))
     VECTOR.add("v_cvt_rpi_i32_f32", "i32 <- f32", _to_integer(I32, _half_up))
     for number in range(4):
-        VECTOR.add(
-            f"v_cvt_f32_ubyte{number}", "f32 <- u32", lambda a, n=number: convert(a >> 8 * n & 0xFF, F32)
-        )
+        VECTOR.add(f"v_cvt_f32_ubyte{number}", "f32 <- u32", lambda a, n=number: convert(a >> 8 * n & 0xFF, F32))
     VECTOR.add("v_cvt_off_f32_i4", "f32 <- u32", lambda a: convert(bitcast(a << 28, I32) >> 28, F32) * 0.0625)
     VECTOR.add("v_cvt_norm_i16_f16", "i16 <- f16", lambda a: normalized(where(is_nan(a), 0.0, a), I16))
     VECTOR.add("v_cvt_norm_u16_f16", "u16 <- f16", lambda a: normalized(where(is_nan(a), 0.0, a), U16))

@@ -78,7 +78,9 @@ def permuted(machine: Machine, instruction: Instruction) -> Permuted:
 
 
 def _writable(machine: Machine, dpp: Dpp, valid: Value) -> Value:
-    rows = [bool(dpp.row_mask >> lane // _ROW & 1 and dpp.bank_mask >> lane % _ROW // _BANK & 1) for lane in range(WAVE)]
+    rows = [
+        bool(dpp.row_mask >> lane // _ROW & 1 and dpp.bank_mask >> lane % _ROW // _BANK & 1) for lane in range(WAVE)
+    ]
     mask = machine.static_mask(rows)
     return mask if dpp.bound_control else mask & valid
 
@@ -90,4 +92,3 @@ def _numbers(machine: Machine, lanes: tuple[int, ...]) -> Value:
         mask = machine.static_mask([bool(lane >> bit & 1) for lane in lanes])
         result = result | convert(mask, U32) << bit
     return result
-

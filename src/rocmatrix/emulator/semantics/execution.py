@@ -23,6 +23,8 @@ from rocmatrix.emulator.semantics.operands import (
     source_modified,
 )
 
+_ROW_BROADCAST = 0x150
+"""row_newbcast, the only DPP control of 64-bit operations (LLVM, "DP ALU dpp only supports row_newbcast")."""
 _SATURATING = {f"v_{name}_{kind}" for name in ("add", "sub", "subrev", "mad") for kind in ("u16", "i16", "u32", "i32")}
 
 
@@ -79,6 +81,21 @@ def execute_vector(machine: Machine, instruction: Instruction) -> None:
         _write(machine, instruction, operation, destination, value, lanes)
     if instruction.name.startswith("v_cmpx_"):
         machine.write_exec(results[0])
+
+
+def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
+    """Refuse modifiers that the operation cannot have: their effect is not documented."""
+    kinds = (*operation.operands, *operation.results)
+    if instruction.op_sel and ("_legacy_" in operation.name or not any(kind in SMALL for kind in kinds)):
+        raise UnsupportedError("op_sel on an operation that has no such halves", instruction=instruction)
+    has_wide = any(kind.bits == 64 for kind in kinds)  # noqa: PLR2004 - two registers
+    if instruction.dpp and has_wide and instruction.dpp.control & 0x1F0 != _ROW_BROADCAST:
+        raise UnsupportedError("this DPP control on a 64-bit operation", instruction=instruction)
+    if instruction.clamp and all(kind is BOOL for kind in operation.results):
+        raise UnsupportedError("the clamp bit on a comparison", instruction=instruction)
+    for operand, kind in zip(instruction.sources, operation.operands, strict=True):
+        if (operand.absolute or operand.negate) and not kind.is_float:
+            raise UnsupportedError("a float modifier on an integer source", instruction=instruction)
 
 
 def _source(

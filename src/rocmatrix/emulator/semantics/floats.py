@@ -111,9 +111,7 @@ def maximum_3(a: Value, b: Value, c: Value, mode: Mode) -> Value:
 def median(a: Value, b: Value, c: Value, mode: Mode) -> Value:
     """Return the middle one; with a NaN the smallest of the three."""
     largest = maximum_3(a, b, c, mode)
-    rest = where(
-        largest == a, maximum(b, c, mode), where(largest == b, maximum(a, c, mode), maximum(a, b, mode))
-    )
+    rest = where(largest == a, maximum(b, c, mode), where(largest == b, maximum(a, c, mode), maximum(a, b, mode)))
     return where(is_nan(a) | is_nan(b) | is_nan(c), minimum_3(a, b, c, mode), rest)
 
 

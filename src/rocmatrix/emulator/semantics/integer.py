@@ -70,16 +70,17 @@ _PLAIN = {
     "v_alignbit_b32": ("u32 <- u32 u32 u32", lambda a, b, c: low((wide(a) << 32 | wide(b)) >> (wide(c) & 31))),
     "v_alignbyte_b32": ("u32 <- u32 u32 u32", lambda a, b, c: low((wide(a) << 32 | wide(b)) >> (wide(c) & 3) * 8)),
     "v_sad_u32": ("u32 <- u32 u32 u32", lambda a, b, c: absolute_difference(a, b) + c),
-    "v_cvt_pk_u16_u32": ("u32 <- u32 u32", lambda a, b: where(a > 0xFFFF, 0xFFFF, a) | where(b > 0xFFFF, 0xFFFF, b) << 16),
+    "v_cvt_pk_u16_u32": (
+        "u32 <- u32 u32",
+        lambda a, b: where(a > 0xFFFF, 0xFFFF, a) | where(b > 0xFFFF, 0xFFFF, b) << 16,
+    ),
     "v_cvt_pk_i16_i32": ("u32 <- i32 i32", lambda a, b: _saturated(a) & 0xFFFF | _saturated(b) << 16),
 }
 
 for _name, (_signature, _function) in _PLAIN.items():
     VECTOR.add(_name, _signature, _function)
 
-VECTOR.add(
-    "v_cndmask_b32", "f32 <- f32 f32 mask", lambda a, b, mask: where(mask, b, a), flushes=False, rounds=False
-)
+VECTOR.add("v_cndmask_b32", "f32 <- f32 f32 mask", lambda a, b, mask: where(mask, b, a), flushes=False, rounds=False)
 """Its sources take the modifiers of floats."""
 
 

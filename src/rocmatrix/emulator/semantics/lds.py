@@ -6,7 +6,6 @@ import re
 
 from rocmatrix.emulator.algebra import U32, U64, Value
 from rocmatrix.emulator.instruction import Instruction, Operand
-from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.access import Access, data_to_store, typed_data, write_loaded, write_old
 from rocmatrix.emulator.semantics.atomics import ATOMICS, Atomic
 from rocmatrix.emulator.semantics.machine import Machine, Space
@@ -36,13 +35,22 @@ _WRITES = {
 }
 _TWO = re.compile(r"ds_(read|write)2(st64)?_b(32|64)")
 _NAMES = {"wrxchg": "swap", "cmpst": "cmpswap", "min_i": "smin", "min_u": "umin", "max_i": "smax", "max_u": "umax"}
-_ATOMIC = re.compile(r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|cmpst|pk_add)(_rtn)?_([uibf]|bf)(16|32|64)")
+_ATOMIC = re.compile(
+    r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|cmpst|pk_add)(_rtn)?_([uibf]|bf)(16|32|64)"
+)
+
+
+def knows(instruction: Instruction) -> bool:
+    """Say whether there is a meaning for a DS instruction; the global data share has none."""
+    name = instruction.name
+    if instruction.memory is not None and instruction.memory.gds:
+        return False
+    reads, writes = name.removeprefix("ds_read_") in _READS, name.removeprefix("ds_write_") in _WRITES
+    return name == "ds_nop" or bool(_TWO.fullmatch(name)) or reads or writes or lds_atomic(name) is not None
 
 
 def execute_lds(machine: Machine, instruction: Instruction) -> None:
     """Execute a read, write or atomic of LDS."""
-    if instruction.memory is not None and instruction.memory.gds:
-        raise UnsupportedError("the global data share", instruction=instruction)
     name = instruction.name
     if name == "ds_nop":
         return
@@ -56,8 +64,6 @@ def execute_lds(machine: Machine, instruction: Instruction) -> None:
         machine.store(Space.LDS, _address(machine, instruction), data, write.size)
     elif atomic := lds_atomic(name):
         _atomic(machine, instruction, atomic)
-    else:
-        raise UnsupportedError(f"the LDS instruction {name}", instruction=instruction)
 
 
 def _address(machine: Machine, instruction: Instruction) -> Value:
@@ -82,9 +88,7 @@ def _two(machine: Machine, instruction: Instruction, form: re.Match[str]) -> Non
     loaded = [machine.load(Space.LDS, base + offset, size) for offset in offsets]
     destination = instruction.destinations[0]
     for number, values in enumerate(loaded):
-        part = Operand(
-            file=destination.file, index=destination.index + number * kind.registers, count=kind.registers
-        )
+        part = Operand(file=destination.file, index=destination.index + number * kind.registers, count=kind.registers)
         write_loaded(machine, part, values, Access(size=size))
 
 

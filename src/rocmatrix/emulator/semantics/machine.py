@@ -109,7 +109,13 @@ class Machine(Protocol):
         """Store 1, 2 or a multiple of 4 bytes of each active lane."""
 
     def atomic(
-        self, space: Space, address: Value, kind: Kind, combine: Combine, data: Sequence[Value], lanes: Value | None = None
+        self,
+        space: Space,
+        address: Value,
+        kind: Kind,
+        combine: Combine,
+        data: Sequence[Value],
+        lanes: Value | None = None,
     ) -> Value:
         """Replace memory by a combination of itself and data, lane after lane; give what was there before."""
 

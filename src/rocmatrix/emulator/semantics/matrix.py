@@ -68,6 +68,12 @@ class MatrixOperation:
         return self.m * self.n * self.blocks // WAVE
 
     @property
+    def registers(self) -> tuple[int, int, int]:
+        """32-bit registers of A and of B, and of C and D."""
+        result = self.results * (2 if self.result == "f64" else 1)
+        return self.elements * self.a.bits // 32, self.n * self.k * self.blocks * self.b.bits // 32 // WAVE, result
+
+    @property
     def broadcasts(self) -> bool:
         """Whether ``cbsz`` and ``abid`` mean broadcasts: where there are several blocks."""
         return self.blocks > 1
@@ -117,9 +123,7 @@ def _table() -> dict[str, MatrixOperation]:
         made += [_operation(result, shape, label, elements[label], elements[label]) for shape in shapes.split()]
     for a in ("fp8", "bf8"):
         for b in ("fp8", "bf8"):
-            made += [
-                _operation("f32", shape, f"{a}_{b}", elements[a], elements[b]) for shape in _EIGHT_BIT.split()
-            ]
+            made += [_operation("f32", shape, f"{a}_{b}", elements[a], elements[b]) for shape in _EIGHT_BIT.split()]
     return {operation.name: operation for operation in made}
 
 

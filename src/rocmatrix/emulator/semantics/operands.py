@@ -119,14 +119,8 @@ def denormals(kind: Kind, mode: Mode) -> Denormals:
 
 
 def source_modified(value: Value, operand: Operand, mode: Mode, *, flushes: bool) -> Value:
-    """Return a float source with absolute value, negation and flushing applied; other kinds as they are.
-
-    Raises:
-        UnsupportedError: a modifier of floats on an integer source.
-    """
+    """Return a float source with absolute value, negation and flushing applied; other kinds as they are."""
     if not value.kind.is_float:
-        if operand.absolute or operand.negate:
-            raise UnsupportedError("a float modifier on an integer source")
         return value
     if operand.absolute:
         value = abs(value)

@@ -148,7 +148,9 @@ def _execute_mixed(machine: Machine, instruction: Instruction) -> None:
     refuse_rounding(operation, instruction, mode)
     total = fma(values[0], values[1], values[2])
     if instruction.name == "v_fma_mix_f32":
-        machine.write(instruction.destinations[0], bitcast(result_modified(total, instruction, mode, flushes=True), U32))
+        machine.write(
+            instruction.destinations[0], bitcast(result_modified(total, instruction, mode, flushes=True), U32)
+        )
         return
     half = as_register(result_modified(to_f16(total, mode), instruction, mode, flushes=True))
     old = machine.read(instruction.destinations[0], U32)

@@ -6,11 +6,15 @@ import re
 
 from rocmatrix.emulator.algebra import I64, U32, U64, Value, bitcast, convert, where
 from rocmatrix.emulator.instruction import Instruction
-from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.machine import Machine
 
 _LOAD = re.compile(r"s_(buffer_)?load_dword(?:x(2|4|8|16))?")
 _CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
+
+
+def knows(instruction: Instruction) -> bool:
+    """Say whether there is a meaning for an SMEM instruction, clocks aside."""
+    return instruction.name in _CACHE or _LOAD.fullmatch(instruction.name) is not None
 
 
 def execute_scalar_memory(machine: Machine, instruction: Instruction) -> None:
@@ -19,7 +23,7 @@ def execute_scalar_memory(machine: Machine, instruction: Instruction) -> None:
         return
     load = _LOAD.fullmatch(instruction.name)
     if load is None:
-        raise UnsupportedError("this scalar memory instruction", instruction=instruction)
+        raise ValueError(instruction.name)
     count = int(load[2] or 1)
     offset = _offset(machine, instruction)
     if load[1]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocmatrix.emulator.algebra import F32, F64, I32, I64, U32, U64, Value, bitcast, convert, where
+from rocmatrix.emulator.algebra import I32, I64, U32, U64, Value, bitcast, convert, where
 from rocmatrix.emulator.instruction import M0, Encoding, Instruction, MemoryBits, Operand, RegisterFile
-from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.access import (
     LOADS,
     STORES,
     data_to_store,
-    extended,
     typed_data,
     write_loaded,
     write_old,
@@ -26,6 +24,7 @@ _SPACES = {
     Encoding.SCRATCH: Space.SCRATCH,
     Encoding.MUBUF: Space.GLOBAL,
 }
+_DWORD = 4
 _BASE_MASK = (1 << 48) - 1
 _CACHE_CONTROL = ("buffer_wbl2", "buffer_inv")
 
@@ -39,56 +38,58 @@ class Target:
     lanes: Value | None = None
 
 
+def knows(instruction: Instruction) -> bool:
+    """Say whether there is a meaning for a FLAT, GLOBAL, SCRATCH or MUBUF instruction."""
+    if instruction.name in _CACHE_CONTROL:
+        return True
+    _, access, what = [*instruction.name.split("_", 2), ""][:3]
+    if access == "load" and instruction.memory is not None and instruction.memory.lds:
+        return what.removeprefix("lds_") == "dword" and instruction.encoding is not Encoding.SCRATCH
+    tables = {"load": LOADS, "store": STORES, "atomic": ATOMICS}
+    if access == "atomic" and instruction.encoding is Encoding.SCRATCH:
+        return False
+    return access in tables and what in tables[access]
+
+
 def execute_vector_memory(machine: Machine, instruction: Instruction) -> None:
     """Execute a load, store or atomic of FLAT, GLOBAL, SCRATCH or MUBUF."""
-    prefix, _, rest = instruction.name.partition("_")
     if instruction.name in _CACHE_CONTROL:
         return
-    access, _, what = rest.partition("_")
-    if access == "load" and (bits := instruction.memory) is not None and bits.lds:
-        _load_to_lds(machine, instruction, what.removeprefix("lds_"))
-    elif access == "load" and what in LOADS:
+    _, access, what = instruction.name.split("_", 2)
+    if access == "load" and _bits(instruction).lds:
+        _load_to_lds(machine, instruction)
+    elif access == "load":
         load = LOADS[what]
         target = _target(machine, instruction, load.size)
         values = machine.load(target.space, target.address, load.size, target.lanes)
         write_loaded(machine, instruction.destinations[0], values, load)
-    elif access == "store" and what in STORES:
+    elif access == "store":
         store = STORES[what]
         target = _target(machine, instruction, store.size)
         data = data_to_store(machine, instruction.sources[-1], store)
         machine.store(target.space, target.address, data, store.size, target.lanes)
-    elif access == "atomic" and what in ATOMICS:
-        _atomic(machine, instruction, what)
     else:
-        raise UnsupportedError(f"the {prefix} instruction", instruction=instruction)
+        _atomic(machine, instruction, what)
 
 
 def _atomic(machine: Machine, instruction: Instruction, what: str) -> None:
     atomic = ATOMICS[what]
-    if atomic.kind in (F32, F64) and instruction.memory is not None and instruction.encoding is Encoding.SCRATCH:
-        raise UnsupportedError("atomics in scratch", instruction=instruction)
     data = typed_data(machine, instruction.sources[-1], atomic.kind, atomic.operands)
     target = _target(machine, instruction, atomic.kind.bits // 8)
     old = machine.atomic(target.space, target.address, atomic.kind, atomic.combine, data, target.lanes)
     write_old(machine, instruction, old)
 
 
-def _load_to_lds(machine: Machine, instruction: Instruction, what: str) -> None:
-    """Load to LDS: the address is M0's lower 16 bits plus the instruction's offset plus 4 bytes for each lane.
+def _load_to_lds(machine: Machine, instruction: Instruction) -> None:
+    """Load dwords to LDS: the address is M0's lower 16 bits plus the instruction's offset plus 4 bytes for each lane.
 
-    Sub-dword loads write a whole dword (LLVM, ``llvm.amdgcn.global.load.lds``); only dwords are known to be used.
+    Bytes and shorts are refused: what they do to the rest of their dword is not documented.
     """
-    load = LOADS.get(what)
-    if load is None or load.size > 4:  # noqa: PLR2004 - gfx942 has no wider ones
-        raise UnsupportedError("this width of loads to LDS", instruction=instruction)
-    if load.size != 4:  # noqa: PLR2004 - what a byte does to the rest of its dword is not documented
-        raise UnsupportedError("loads of bytes and shorts to LDS", instruction=instruction)
-    bits = _bits(instruction)
-    target = _target(machine, instruction, load.size)
-    values = machine.load(target.space, target.address, load.size, target.lanes)
+    target = _target(machine, instruction, _DWORD)
+    values = machine.load(target.space, target.address, _DWORD, target.lanes)
     base = machine.read(Operand(file=RegisterFile.SGPR, index=M0), U32) & 0xFFFF
-    address = base + (machine.lane_numbers() * 4 + bits.offset)
-    machine.store(Space.LDS, address, [extended(values[0], load)], 4)
+    address = base + (machine.lane_numbers() * _DWORD + _bits(instruction).offset)
+    machine.store(Space.LDS, address, values, _DWORD)
 
 
 def _bits(instruction: Instruction) -> MemoryBits:
@@ -104,9 +105,7 @@ def _target(machine: Machine, instruction: Instruction, size: int) -> Target:
     vector, scalar = instruction.sources[:2]
     space = _SPACES[instruction.encoding]
     if space is Space.SCRATCH:
-        parts = [
-            convert(bitcast(machine.read(part, U32), I32), I64) for part in (vector, scalar) if part.count
-        ]
+        parts = [convert(bitcast(machine.read(part, U32), I32), I64) for part in (vector, scalar) if part.count]
         total = machine.constant(I64, offset)
         for part in parts:
             total = part + total
@@ -156,4 +155,3 @@ def buffer_target(machine: Machine, instruction: Instruction, size: int) -> Targ
 def where_mask(condition: Value, chosen: Value, other: Value) -> Value:
     """Return one of two masks."""
     return (condition & chosen) | (~condition & other)
-
