@@ -44,7 +44,8 @@ def of_parts(parts: Iterable[tuple[str, bytes]]) -> Digest:
 def of_folder(folder: Path) -> Digest:
     """Return the digest of all regular files below a folder: names relative to it, and contents.
 
-    File modes and times do not count; symbolic links are followed, as the ``kernels`` client does.
+    File modes and times do not count. Symbolic links to files are followed, those to folders are not, as by the
+    ``kernels`` client.
 
     Raises:
         OSError: a file cannot be read.

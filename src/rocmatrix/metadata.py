@@ -102,11 +102,17 @@ class ToolchainInfo(_Block, frozen=True, kw_only=True):
 
 
 class HeadersInfo(_Block, frozen=True, kw_only=True):
-    """Which torch headers the binding was compiled against; see ``rocmatrix.records.HeadersOrigin``."""
+    """Which torch headers the binding was compiled against.
+
+    Which wheel they were read from is not said here but in the build's record: different wheels of one torch hold the
+    same headers, and the same inputs give the same bytes.
+
+    Attributes:
+        torch: public version, without a local part such as ``+cpu``.
+        headers_digest: of the files, names and contents.
+    """
 
     torch: str
-    wheel: str
-    wheel_digest: str
     headers_digest: Digest
 
 

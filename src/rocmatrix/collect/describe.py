@@ -100,8 +100,6 @@ def _headers(build: BuildRecord) -> HeadersInfo | None:
     if build.headers is None:
         return None
     return HeadersInfo(
-        torch=build.headers.torch,
-        wheel=build.headers.wheel,
-        wheel_digest=build.headers.wheel_digest,
+        torch=build.headers.torch.partition("+")[0],
         headers_digest=build.headers.headers_digest,
     )

@@ -12,8 +12,8 @@ from rocmatrix.collect.describe import describe_variant, extension_id
 from rocmatrix.collect.digests import hash_variant
 from rocmatrix.collect.evidence import NotReady, Ready, weigh
 from rocmatrix.collect.provenance import Unknown, read_git_state
-from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice, Stage, State, UnitFinished
+from rocmatrix.input_file import read_input
 from rocmatrix.metadata import METADATA_NAME, GitState
 from rocmatrix.plan.manifest import Manifest, parse_manifest
 from rocmatrix.plan.model import Abi, Plan, PlannedKernel, Unit
@@ -47,7 +47,8 @@ def collect_kernels(plan: Plan, *, source_root: Path, store: Store, emit: Emit) 
 
 def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, store: Store, emit: Emit) -> Coverage:
     project = source_root / kernel.path
-    manifest = _read_manifest(project / "build.toml")
+    path = project / "build.toml"
+    manifest = parse_manifest(read_input(path), str(path))
     source = _source(project, kernel.path, emit)
     units = [unit for unit in plan.units if unit.kernel == kernel.name]
     with store.scratch("collect") as scratch:
@@ -65,15 +66,6 @@ def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, sto
     coverage = cover(plan, kernel.name, results)
     store.write_coverage(coverage)
     return coverage
-
-
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        return parse_manifest(path.read_bytes(), str(path))
-    except OSError as err:
-        raise InputError(
-            f"the file cannot be read: {err.strerror}", where=str(path), fix="Put it back, or plan again without it."
-        ) from err
 
 
 def _source(project: Path, shown: str, emit: Emit) -> GitState | None:
