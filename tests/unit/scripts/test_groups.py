@@ -1,13 +1,17 @@
 """Groups of tests that a machine cannot run: tests/conftest.py, tried on tests of its own in another pytest."""
 
+import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).resolve().parents[2] / "conftest.py"
+REPOSITORY = Path(__file__).resolve().parents[3]
+CONFTEST = REPOSITORY / "tests" / "conftest.py"
+PYTEST = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
 TESTS = """\
 import pytest
 
@@ -19,7 +23,7 @@ def test_torch_too(): pass
 
 def test_plain(): pass
 """
-MARKERS = "[pytest]\nmarkers =\n  needs_torch: x\n  needs_llvm: x\n  needs_network: x\n"
+MARKERS = "".join(f"  {marker}\n" for marker in PYTEST["markers"])
 # Whatever is installed beside these tests, the other pytest finds no torch: its metadata are what is looked at.
 NO_TORCH = """\
 import importlib.metadata
@@ -37,7 +41,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "no_torch.py").write_text(NO_TORCH)
     (folder / "test_sample.py").write_text(TESTS)
-    (folder / "pytest.ini").write_text(MARKERS)
+    (folder / "pytest.ini").write_text(f"[pytest]\nmarkers =\n{MARKERS}")
     command = [
         sys.executable,
         "-m",
@@ -49,7 +53,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "--strict-markers",
         *arguments,
     ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    variables = os.environ | {"PYTHONPATH": str(REPOSITORY)}  # conftest.py uses other modules of the tests
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_a_group_without_its_need_is_skipped_and_named_at_the_end(
