@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -15,12 +16,32 @@ from rocmatrix.build.payload import write_payload
 from rocmatrix.build.sources import Project
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import BuildError, MissingRequirementError
-from rocmatrix.events import Emit, Stage, UnitProgress
+from rocmatrix.events import Emit, Notice, Stage, UnitProgress
+from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.model import Abi, Unit
 from rocmatrix.records import Gate, HeadersOrigin
-from rocmatrix.toolchain.interface import BuildRequest, Toolchain
+from rocmatrix.toolchain.interface import BuildRequest, Step, Toolchain
 
-_CXX20_SINCE = (2, 12)
+
+class Announcements:
+    """Says of steps that take long that they begin: once in a run, whichever unit comes to them first."""
+
+    def __init__(self) -> None:
+        """Nothing is said yet."""
+        self._said: set[str] = set()
+        self._lock = threading.Lock()
+
+    def make(self, steps: Sequence[Step], emit: Emit) -> None:
+        """Announce the long ones of these steps whose results are not there yet."""
+        for step in steps:
+            if step.takes_long and not all(path.exists() for path in step.outputs) and self._is_new(step.label):
+                emit(Notice(level="info", message=f"making {step.label}"))
+
+    def _is_new(self, label: str) -> bool:
+        with self._lock:
+            new = label not in self._said
+            self._said.add(label)
+        return new
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +54,7 @@ class Workshop:
         device_cache: folder for code objects that units share.
         jobs: commands of one unit that run at the same time.
         emit: takes progress.
+        announcements: of long steps.
     """
 
     engine: Engine
@@ -40,6 +62,7 @@ class Workshop:
     device_cache: Path
     jobs: int
     emit: Emit
+    announcements: Announcements = field(default_factory=Announcements)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,15 +118,9 @@ def _assembled(project: Project, scratch: Path, log: TextIO, library: Path | Non
     return Built(payload=payload)
 
 
-def cxx_standard(torch: str) -> str:
-    """Return the C++ standard that a torch's headers want: kernel-builder takes C++20 from 2.12 on, C++17 before."""
-    major, minor = (int(part) for part in torch.split(".")[:2])
-    return "c++20" if (major, minor) >= _CXX20_SINCE else "c++17"
-
-
 def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, include: Path | None) -> BuildRequest:
     extension = extension_name(project)
-    headers_of = workshop.headers.pin.version if unit.abi is Abi.STABLE or unit.torch is None else unit.torch
+    headers_of = unit.torch if unit.abi is Abi.PER_TORCH and unit.torch else workshop.headers.pin.version
     return BuildRequest(
         unit=unit,
         manifest=project.manifest,
@@ -114,7 +131,7 @@ def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, in
         device_cache=workshop.device_cache,
         extension=extension,
         output=scratch / "output" / f"{extension}.abi3.so",
-        cxx_standard=cxx_standard(headers_of),
+        cxx_standard=load_compat().cxx_standard(".".join(headers_of.split(".")[:2])),
     )
 
 
@@ -141,7 +158,9 @@ def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, lo
         log=_line_writer(log),
         on_step=on_step,
     )
-    run_graph(toolchain.steps(request), run)
+    steps = toolchain.steps(request)
+    workshop.announcements.make(steps, workshop.emit)
+    run_graph(steps, run)
     if not request.output.is_file():
         raise BuildError(f"all steps passed, but there is no {request.output.name}")
 

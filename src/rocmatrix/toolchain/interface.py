@@ -55,6 +55,7 @@ class Step:
         outputs: files that the command makes.
         depfile: Make-style dependency file that the command writes, if it does.
         environment: variables that the command needs on top of the engine's.
+        takes_long: a minute or more, so that people should be told before.
     """
 
     label: str
@@ -63,6 +64,7 @@ class Step:
     outputs: tuple[Path, ...]
     depfile: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    takes_long: bool = False
 
 
 class Toolchain(Protocol):

@@ -135,7 +135,7 @@ class SmallToolchain:
             for source, target in zip(sources, objects, strict=True)
         ]
         join = ("sh", "-c", 'out="$0"; cat "$@" > "$out"', str(request.output), *(str(path) for path in objects))
-        return (*made, Step(label="join", argv=join, inputs=tuple(objects), outputs=(request.output,)))
+        return (*made, Step(label="join", argv=join, inputs=tuple(objects), outputs=(request.output,), takes_long=True))
 
     def gates(self, request: BuildRequest) -> tuple[Gate, ...]:
         opened = Gate(name="exists", passed=request.output.exists(), detail="looked")

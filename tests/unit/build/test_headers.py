@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.build.headers import SharedHeaders
-from rocmatrix.build.unit_build import cxx_standard
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.toolchain.torch_headers import stable_pin
 
@@ -20,10 +19,3 @@ def test_a_failed_fetch_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(MissingRequirementError) as second:
         headers.get()
     assert first.value is second.value
-
-
-@pytest.mark.parametrize(
-    ("torch", "standard"), [("2.9", "c++17"), ("2.11", "c++17"), ("2.12", "c++20"), ("2.13.0", "c++20")]
-)
-def test_the_cxx_standard_is_the_one_that_the_headers_want(torch: str, standard: str) -> None:
-    assert cxx_standard(torch) == standard

@@ -6,7 +6,7 @@ from tests.unit.build.small import BUILD_TOML, TOOLCHAIN, Site, make_unit
 
 from rocmatrix import digest
 from rocmatrix.errors import ExitCode, InputError
-from rocmatrix.events import Stage, State, UnitFinished, UnitProgress, UnitStarted
+from rocmatrix.events import Notice, Stage, State, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Abi
 from rocmatrix.records import BuildRecord, Isolation, Outcome
 from rocmatrix.store import Absent
@@ -59,6 +59,11 @@ def test_events_tell_start_progress_and_end(site: Site) -> None:
     assert (last.state, last.reason, last.exit_code) == (State.DONE, "not built before", 0)
     assert last.log == str(site.store.build_log(record.unit))
     assert last.seconds == record.seconds > 0
+
+
+def test_a_long_step_is_announced_once_whatever_the_number_of_units(site: Site) -> None:
+    site.build("2.12", "2.13")
+    assert [event.message for event in site.events if isinstance(event, Notice)] == ["making join"]
 
 
 def test_a_second_run_reuses_and_rewrites_nothing(site: Site) -> None:

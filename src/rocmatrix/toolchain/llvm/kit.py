@@ -123,4 +123,5 @@ class Kit:
         build = task("sysroot", "{made}", zig, zig_facts().target, *zig_facts().libraries)
         outputs = tuple(self.sysroot / name for name in zig_facts().libraries)
         label = "zig's C++ library (once per machine, one to three minutes)"
-        return Step(label=label, argv=once(outputs, self.sysroot, build), inputs=(), outputs=outputs)
+        argv = once(outputs, self.sysroot, build)
+        return Step(label=label, argv=argv, inputs=(), outputs=outputs, takes_long=True)
