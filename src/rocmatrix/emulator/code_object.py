@@ -192,6 +192,8 @@ def _relocations(elf: ELFFile, where: str) -> Iterator[Relocation]:
         if not isinstance(section, RelocationSection) or not section.name.endswith(".dyn"):
             continue
         table = elf.get_section(section["sh_link"])
+        if not isinstance(table, SymbolTableSection):
+            raise ValueError("its relocations belong to no symbol table")  # noqa: TRY004 - what is wrong is the file
         for relocation in section.iter_relocations():
             kind, addend = relocation["r_info_type"], relocation["r_addend"]
             if kind == _ABS64:

@@ -185,6 +185,7 @@ def _matrix_operands(fields: Fields) -> tuple[tuple[Operand, ...], tuple[Operand
         sources.append(_matrix_source(fields[field], registers[field], accumulator=is_accumulator))
     if fields.name == "v_accvgpr_write_b32":
         destination = data_operand(fields["vdst"], 1, accumulator=True)
+        sources = [_matrix_source(fields["src0"], 1, accumulator=False)]
     if fields.name == "v_accvgpr_read_b32":
         destination = data_operand(fields["vdst"], 1, accumulator=False)
         sources = [data_operand(fields["src0"] & 0xFF, 1, accumulator=True)]

@@ -15,8 +15,16 @@ Floats = NDArray[np.floating]
 Bits = NDArray[np.unsignedinteger]
 Bools = NDArray[np.bool_]
 
-BITS = {np.dtype(np.float16): np.uint16, np.dtype(np.float32): np.uint32, np.dtype(np.float64): np.uint64}
-FRACTION = {np.dtype(np.float16): 10, np.dtype(np.float32): 23, np.dtype(np.float64): 52}
+BITS: dict[np.dtype[np.floating], type[np.unsignedinteger]] = {
+    np.dtype(np.float16): np.uint16,
+    np.dtype(np.float32): np.uint32,
+    np.dtype(np.float64): np.uint64,
+}
+FRACTION: dict[np.dtype[np.floating], int] = {
+    np.dtype(np.float16): 10,
+    np.dtype(np.float32): 23,
+    np.dtype(np.float64): 52,
+}
 _DEFAULT_NAN = {
     np.dtype(np.float16): np.uint16(0x7E00),
     np.dtype(np.float32): np.uint32(0x7FC00000),
@@ -40,7 +48,7 @@ def with_nan_rule(result: Floats, *operands: Floats) -> Floats:
         return result
     dtype = result.dtype
     kind = BITS[dtype]
-    quiet = kind(1 << (FRACTION[dtype] - 1))
+    quiet = np.array(1 << (FRACTION[dtype] - 1), dtype=kind)
     bits = np.full(result.shape, _DEFAULT_NAN[dtype], dtype=kind)
     for operand in reversed(operands):
         bits = np.where(np.isnan(operand), bits_of(np.ascontiguousarray(operand)) | quiet, bits)
@@ -117,7 +125,7 @@ def _fma_slow(a: float, b: float, c: float) -> float:
         return float("inf") if exact > 0 else float("-inf")
 
 
-def convert_float(values: Floats, dtype: np.dtype[np.floating]) -> Floats:
+def convert_float(values: Floats, dtype: np.dtype[np.generic]) -> Floats:
     """Return floats as another float type, rounded to nearest even; a NaN keeps the upper bits of its fraction."""
     result = values.astype(dtype)
     bad = np.isnan(values)
@@ -135,9 +143,9 @@ def convert_float(values: Floats, dtype: np.dtype[np.floating]) -> Floats:
     return np.where(bad, nan.astype(kind), bits_of(result)).astype(kind).view(result.dtype)
 
 
-def to_integer(values: Floats, dtype: np.dtype[np.integer]) -> NDArray[np.integer]:
+def to_integer(values: Floats, dtype: np.dtype[np.generic]) -> NDArray[np.integer]:
     """Return floats as integers: towards zero, saturated, 0 for NaN."""
-    info = np.iinfo(dtype)
+    info = np.iinfo(dtype.name)
     wide = np.trunc(np.where(np.isnan(values), 0, values).astype(np.float64))
     above, below = wide >= float(info.max), wide <= float(info.min)
     inside = np.where(above | below, 0.0, wide)

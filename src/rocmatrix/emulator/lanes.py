@@ -6,12 +6,10 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rocmatrix.cases import Array
 from rocmatrix.emulator import ieee
 from rocmatrix.emulator.algebra import BOOL, Kind, Op, Value
-
-Array = NDArray[np.generic]
 
 DTYPES: dict[Kind, np.dtype[np.generic]] = {
     kind: np.dtype({"b": "bool", "u": "uint", "i": "int", "f": "float"}[kind.label[0]] + str(kind.bits).strip())
@@ -39,7 +37,7 @@ class Lanes(Value):
             raise TypeError("values of two implementations of the algebra do not mix")
         if self.kind.is_float and op in _FLOAT:
             operands = (self.array, *arrays)
-            return Lanes(kind, ieee.with_nan_rule(_FLOAT[op](*operands), *operands))  # type: ignore[arg-type]
+            return Lanes(kind, ieee.with_nan_rule(_FLOAT[op](*operands), *operands))
         return Lanes(kind, _PLAIN[op](self.array, *arrays, DTYPES[kind]))
 
     def constant(self, kind: Kind, number: float) -> Lanes:
@@ -61,46 +59,59 @@ def constant(kind: Kind, number: float) -> Lanes:
 
 
 def _shift_count(array: Array) -> Array:
-    return array & array.dtype.type(array.dtype.itemsize * 8 - 1)  # type: ignore[operator, no-any-return]
+    result: Array = array & array.dtype.type(array.dtype.itemsize * 8 - 1)
+    return result
 
 
 def _convert(array: Array, dtype: np.dtype[np.generic]) -> Array:
     if array.dtype.kind == "f":
         if dtype.kind == "f":
-            return ieee.convert_float(array, dtype)  # type: ignore[arg-type]
+            return ieee.convert_float(array, dtype)
         if dtype.kind in "iu":
-            return ieee.to_integer(array, dtype)  # type: ignore[arg-type]
+            return ieee.to_integer(array, dtype)
     if dtype.kind == "b":
         raise TypeError("compare with zero to get lane masks")
     return array.astype(dtype)
 
 
-def _popcount(array: Array, dtype: np.dtype[np.generic]) -> Array:
+def _bits(array: Array) -> Array:
+    """Return the bits of integers, lowest first, along a new last axis."""
     octets = np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
-    return np.unpackbits(octets, axis=-1).sum(axis=-1).astype(dtype)
+    return np.unpackbits(octets, axis=-1, bitorder="little")
+
+
+def _popcount(array: Array, dtype: np.dtype[np.generic]) -> Array:
+    return np.asarray(_bits(array).sum(axis=-1)).astype(dtype)
 
 
 def _leading_zeros(array: Array, dtype: np.dtype[np.generic]) -> Array:
-    octets = np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
-    bits = np.unpackbits(octets[..., ::-1], axis=-1)
+    bits = _bits(array)[..., ::-1]
     return np.where(bits.any(axis=-1), bits.argmax(axis=-1), bits.shape[-1]).astype(dtype)
 
 
-def _sign_bits(array: Array) -> tuple[Array, np.generic]:
-    kind = ieee.BITS[array.dtype]  # type: ignore[index]
-    return array.view(kind), kind(1 << (array.dtype.itemsize * 8 - 1))
+def _unsigned(array: Array) -> tuple[Array, Array]:
+    """Return floats as their bits, and the bit of the sign."""
+    bits = ieee.bits_of(array)
+    return bits, np.array(1 << (array.dtype.itemsize * 8 - 1), dtype=bits.dtype)
 
 
 def _negated(array: Array, _dtype: np.dtype[np.generic]) -> Array:
     if array.dtype.kind != "f":
-        return np.negative(array)  # type: ignore[arg-type]
-    bits, sign = _sign_bits(array)
-    return (bits ^ sign).view(array.dtype)  # type: ignore[operator]
+        opposite: Array = np.negative(array)
+        return opposite
+    bits, sign = _unsigned(array)
+    flipped: Array = np.bitwise_xor(bits, sign)
+    return flipped.view(array.dtype)
 
 
 def _magnitude(array: Array, _dtype: np.dtype[np.generic]) -> Array:
-    bits, sign = _sign_bits(array)
-    return (bits & ~sign).view(array.dtype)  # type: ignore[operator]
+    bits, sign = _unsigned(array)
+    cleared: Array = np.bitwise_and(bits, ~sign)
+    return cleared.view(array.dtype)
+
+
+def _where(condition: Array, chosen: Array, other: Array, _dtype: np.dtype[np.generic]) -> Array:
+    return np.where(condition, chosen, other)
 
 
 _FLOAT: dict[Op, Callable[..., Array]] = {
@@ -135,7 +146,7 @@ _PLAIN: dict[Op, Callable[..., Array]] = {
     Op.LE: lambda a, b, _: a <= b,
     Op.GT: lambda a, b, _: a > b,
     Op.GE: lambda a, b, _: a >= b,
-    Op.WHERE: lambda condition, a, b, _: np.where(condition, a, b),
+    Op.WHERE: _where,
     Op.BITCAST: lambda a, dtype: a.view(dtype),
     Op.CONVERT: _convert,
     Op.POPCOUNT: _popcount,

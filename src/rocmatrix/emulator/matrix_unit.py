@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmatrix.cases import Array
 from rocmatrix.emulator import ieee
 from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.instruction import MatrixBits
@@ -30,7 +31,7 @@ from rocmatrix.emulator.semantics.matrix import (
 
 Words = NDArray[np.uint32]
 """Registers by lanes: shape (registers, 64)."""
-Numbers = NDArray[np.generic]
+Numbers = Array
 
 _RESULTS: dict[str, np.dtype[np.generic]] = {
     "f32": np.dtype(np.float32),
@@ -135,10 +136,7 @@ def _permuted(operation: MatrixOperation, bits: MatrixBits, right: Numbers) -> N
 
 
 def _signed(bits: int, rows: Numbers, columns: Numbers, total: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    parts = [
-        np.negative(part) if bits >> number & 1 else part  # type: ignore[arg-type]
-        for number, part in enumerate((rows, columns, total))
-    ]
+    parts = [np.negative(part) if bits >> number & 1 else part for number, part in enumerate((rows, columns, total))]
     return parts[0], parts[1], parts[2]
 
 
@@ -149,10 +147,10 @@ def accumulate(operation: MatrixOperation, rows: Numbers, columns: Numbers, tota
         left, right = rows[:, :, None, k], columns[:, None, :, k]
         if fused:
             left, right = np.broadcast_arrays(left, right)
-            total = ieee.fma(np.ascontiguousarray(left), np.ascontiguousarray(right), total)  # type: ignore[arg-type]
+            total = ieee.fma(np.ascontiguousarray(left), np.ascontiguousarray(right), total)
         else:
-            total = total + left * right  # type: ignore[operator]
-    return ieee.with_nan_rule(total) if operation.result != "i32" else total  # type: ignore[arg-type]
+            total = total + left * right
+    return ieee.with_nan_rule(total) if operation.result != "i32" else total
 
 
 def result_dtype(operation: MatrixOperation) -> np.dtype[np.generic]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmatrix.cases import Array
 from rocmatrix.emulator.algebra import BOOL, F64, I64, U32, U64, Kind, Value
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import (
@@ -43,7 +44,7 @@ _SCALAR_REGISTERS = 128
 _WIDE = (U64, I64, F64)
 
 
-def array_of(value: Value) -> NDArray[np.generic]:
+def array_of(value: Value) -> Array:
     """Return the array of a value of the reference implementation."""
     if not isinstance(value, Lanes):
         raise TypeError("the reference machine takes values of the reference algebra")

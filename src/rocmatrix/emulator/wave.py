@@ -8,6 +8,7 @@ from enum import Enum, auto
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmatrix.cases import Array
 from rocmatrix.emulator import matrix_unit
 from rocmatrix.emulator.algebra import U32, Kind, Value
 from rocmatrix.emulator.descriptor import Mode
@@ -94,7 +95,7 @@ class Wave(Registers):
         """Return an access split by the memory that its lanes mean; FLAT addresses choose by their aperture."""
         addresses = np.broadcast_to(array_of(address), (WAVE,))
         if space is not Space.FLAT:
-            return [(space, addresses, lanes)]  # type: ignore[list-item]  # the kind of addresses is the space's
+            return [(space, addresses, lanes)]
         parts = []
         rest = lanes
         for local, base in ((Space.LDS, SHARED_APERTURE), (Space.SCRATCH, PRIVATE_APERTURE)):
@@ -104,7 +105,7 @@ class Wave(Registers):
                 rest = rest & ~inside
         if rest.any() or not parts:
             parts.append((Space.GLOBAL, addresses, rest))
-        return parts  # type: ignore[return-value]  # as above
+        return parts
 
     def _read_bytes(self, space: Space, addresses: Addresses, size: int, lanes: Bools) -> NDArray[np.uint8]:
         if self.observer is not None:
@@ -217,9 +218,7 @@ class Wave(Registers):
     def _words(self, operand: Operand) -> Words:
         return self.file(operand)[operand.index : operand.index + operand.count]
 
-    def _accumulator(
-        self, instruction: Instruction, operation: MatrixOperation, operand: Operand
-    ) -> NDArray[np.generic]:
+    def _accumulator(self, instruction: Instruction, operation: MatrixOperation, operand: Operand) -> Array:
         """Return C as it lies in registers; a constant is the same everywhere."""
         dtype = matrix_unit.result_dtype(operation)
         if operand.file is RegisterFile.CONSTANT:

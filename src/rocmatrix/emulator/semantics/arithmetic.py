@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rocmatrix.emulator.algebra import BOOL, Kind, Value
 
 Function = Callable[..., Value | tuple[Value, ...]]
 """Takes the operands as values (then the ``Mode`` where the operation uses it), returns the result or results."""
+
+F = TypeVar("F", bound=Callable[..., Value | tuple[Value, ...]])
 
 _KINDS = {kind.label: kind for kind in Kind} | {"scc": BOOL, "mask": BOOL}
 
@@ -102,10 +105,10 @@ class Table:
         flushes: bool = True,
         rounds: bool = True,
         keeps_high: bool = False,
-    ) -> Callable[[Function], Function]:
+    ) -> Callable[[F], F]:
         """Return a decorator that adds a function under its own name; see ``add``."""
 
-        def register(function: Function) -> Function:
+        def register(function: F) -> F:
             self.add(
                 function.__name__,
                 signature,

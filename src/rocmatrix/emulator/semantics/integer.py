@@ -15,13 +15,13 @@ from rocmatrix.emulator.algebra import (
     popcount,
     where,
 )
-from rocmatrix.emulator.semantics.arithmetic import VECTOR
+from rocmatrix.emulator.semantics.arithmetic import VECTOR, Function
 from rocmatrix.emulator.semantics.bits import absolute_difference, byte_of, find_first_one, reverse_bits, sign_change
 from rocmatrix.emulator.semantics.scalar import leading_zeros_or_minus_one, low, wide, with_carry
 
 Pair = tuple[Value, Value]
 
-_PLAIN = {
+_PLAIN: dict[str, tuple[str, Function]] = {
     "v_mov_b32": ("u32 <- u32", lambda a: a),
     "v_mov_b64": ("u64 <- u64", lambda a: a),
     "v_not_b32": ("u32 <- u32", lambda a: ~a),

@@ -82,8 +82,8 @@ def _two(machine: Machine, instruction: Instruction, form: re.Match[str]) -> Non
     if form[1] == "write":
         sources = instruction.sources[1:]
         data = [data_to_store(machine, source, Access(size=size)) for source in sources]
-        for offset, values in zip(offsets, data, strict=True):
-            machine.store(Space.LDS, base + offset, values, size)
+        for offset, registers in zip(offsets, data, strict=True):
+            machine.store(Space.LDS, base + offset, registers, size)
         return
     loaded = [machine.load(Space.LDS, base + offset, size) for offset in offsets]
     destination = instruction.destinations[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rocmatrix.emulator.algebra import I32, I64, U32, U64, Value, bitcast, convert, where
@@ -45,7 +46,7 @@ def knows(instruction: Instruction) -> bool:
     _, access, what = [*instruction.name.split("_", 2), ""][:3]
     if access == "load" and instruction.memory is not None and instruction.memory.lds:
         return what.removeprefix("lds_") == "dword" and instruction.encoding is not Encoding.SCRATCH
-    tables = {"load": LOADS, "store": STORES, "atomic": ATOMICS}
+    tables: dict[str, Collection[str]] = {"load": LOADS, "store": STORES, "atomic": ATOMICS}
     if access == "atomic" and instruction.encoding is Encoding.SCRATCH:
         return False
     return access in tables and what in tables[access]

@@ -1,0 +1,1 @@
+"""The fast executor: basic blocks of machine code as C, compiled by the ziglang package's clang."""
