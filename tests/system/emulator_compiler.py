@@ -21,8 +21,13 @@ def _run(*command: str) -> None:
         raise AssertionError(f"{' '.join(command)}\n{run.stderr[-4000:]}")
 
 
-def compile_device(source: Path, output: Path, *, level: str = "-O3", flags: tuple[str, ...] = ()) -> Path:
-    """Compile HIP source to a code object for gfx942, in three steps because one-step links fail."""
+def compile_device(
+    source: Path, output: Path, *, level: str = "-O3", flags: tuple[str, ...] = (), machine_flags: tuple[str, ...] = ()
+) -> Path:
+    """Compile HIP source to a code object for gfx942, in three steps because one-step links fail.
+
+    ``flags`` are those of the front end, ``machine_flags`` those of code generation.
+    """
     bitcode, machine = output.with_suffix(".bc"), output.with_suffix(".o")
     _run(
         *_ZIG, "clang", "-x", "hip", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib", "-resource-dir", str(_LIB),
@@ -31,7 +36,7 @@ def compile_device(source: Path, output: Path, *, level: str = "-O3", flags: tup
         "-c", "-emit-llvm", str(source), "-o", str(bitcode),
     )  # fmt: skip
     target = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib")
-    _run(*_ZIG, "clang", *target, level, "-c", str(bitcode), "-o", str(machine))
+    _run(*_ZIG, "clang", *target, level, *machine_flags, "-c", str(bitcode), "-o", str(machine))
     _run(*_ZIG, "ld.lld", "-shared", str(machine), "-o", str(output))
     return output
 
