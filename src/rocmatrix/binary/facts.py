@@ -90,3 +90,18 @@ class Bundle:
     code_objects: tuple[CodeObject, ...] = ()
     problem: str | None = None
     certain: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundleEntry:
+    """The code object of one GPU in an offload bundle.
+
+    Attributes:
+        entry: id of the entry, e.g. ``hipv4-amdgcn-amd-amdhsa--gfx942``.
+        target: the processor and the target features that the id names; ``None`` if it names no GPU.
+        data: the code object.
+    """
+
+    entry: str
+    target: tuple[str, tuple[str, ...]] | None
+    data: bytes

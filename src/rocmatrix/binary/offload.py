@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from rocmatrix.binary.elf import Header, read_header
-from rocmatrix.binary.facts import Bundle, CodeObject, UnreadableError
+from rocmatrix.binary.facts import Bundle, BundleEntry, CodeObject, UnreadableError
 
 PLAIN_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"
@@ -63,6 +63,33 @@ def read_bundles(data: bytes | mmap.mmap, header: Header, machines: Mapping[int,
             if len(found) > MAX_BUNDLES:
                 raise UnreadableError(f"the file holds more than {MAX_BUNDLES} offload bundles")
     return tuple(found)
+
+
+def unbundle(data: bytes) -> tuple[BundleEntry, ...]:
+    """Return the entries for GPUs of the plain bundle that data begins with; what follows it does not matter.
+
+    Raises:
+        UnreadableError: it is compressed, damaged or no bundle.
+    """
+    if data[:4] == COMPRESSED_MAGIC:
+        raise UnreadableError("the offload bundle is compressed, and only plain ones are read")
+    if not data.startswith(PLAIN_MAGIC):
+        raise UnreadableError("this is not an offload bundle")
+    try:
+        entries = list(_entries(data, 0, len(data)))
+    except struct.error as err:
+        raise UnreadableError("the table of entries is cut off") from err
+    return tuple(
+        BundleEntry(target=target_of(entry), entry=entry, data=data[offset : offset + size])
+        for entry, offset, size in entries
+        if not entry.startswith(_HOST_KINDS)
+    )
+
+
+def target_of(entry: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the processor and the target features that an entry's id names; ``None`` if it names no GPU."""
+    named = _GPU_ENTRY.fullmatch(entry)
+    return (named[1], tuple(sorted(filter(None, named[2].split(":"))))) if named else None
 
 
 def _next_magic(data: bytes | mmap.mmap, start: int, end: int) -> int | None:
@@ -135,9 +162,7 @@ def _compressed(head: bytes, available: int) -> tuple[str, int] | None:
 
 def _code_object(entry: str, data: bytes, machines: Mapping[int, str]) -> CodeObject:
     """Return what an entry's id promises and what its ELF header says."""
-    named = _GPU_ENTRY.fullmatch(entry)
-    arch = named[1] if named else None
-    features = tuple(sorted(filter(None, named[2].split(":")))) if named else ()
+    arch, features = target_of(entry) or (None, ())
     promised = CodeObject(entry=entry, arch=arch, features=features, size=len(data))
     if arch is None:
         return promised

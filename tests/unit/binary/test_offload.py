@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmatrix.binary.elf import Header, Segment
-from rocmatrix.binary.facts import Bundle
-from rocmatrix.binary.offload import read_bundles
+from rocmatrix.binary.facts import Bundle, UnreadableError
+from rocmatrix.binary.offload import read_bundles, unbundle
 from tests.unit.binary.samples import GFX942_ANY, MACHINES, bundle_bytes, code_object_bytes
 
 HOST = ("host-x86_64-unknown-linux-gnu-", b"")
@@ -147,3 +147,26 @@ def test_changed_bytes_never_raise(changes: list[tuple[int, int]]) -> None:
 @given(st.integers(0, len(GOOD)))
 def test_no_truncation_raises(length: int) -> None:
     read(GOOD[:length])
+
+
+def test_code_objects_are_taken_out_of_a_bundle_in_memory() -> None:
+    featured = ("hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", code_object_bytes())
+    found = unbundle(bundle_bytes(HOST, GFX942, featured) + b"whatever follows")
+    assert [(entry.target, entry.data) for entry in found] == [
+        (("gfx942", ()), GFX942[1]),
+        (("gfx942", ("sramecc+", "xnack-")), featured[1]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"CCOB" + bytes(60), "compressed"),
+        (b"\x7fELF" + bytes(60), "not an offload bundle"),
+        (bundle_bytes(GFX942)[:40], "damaged|cut off"),
+        (bundle_bytes(GFX942)[:4100], "beyond the end"),
+    ],
+)
+def test_what_is_no_plain_whole_bundle_is_refused(data: bytes, why: str) -> None:
+    with pytest.raises(UnreadableError, match=why):
+        unbundle(data)
