@@ -33,7 +33,7 @@ SHARED_APERTURE, PRIVATE_APERTURE = 1 << 48, 2 << 48
 """Where LDS and scratch begin in the flat address space (Linux, kfd_flat_memory.c, for GFX9)."""
 APERTURE_SIZE = 1 << 32
 
-_APERTURES = {
+APERTURES = {
     SHARED_BASE: SHARED_APERTURE,
     SHARED_LIMIT: SHARED_APERTURE + APERTURE_SIZE - 1,
     PRIVATE_BASE: PRIVATE_APERTURE,
@@ -110,8 +110,8 @@ class Registers:
 
     def special(self, index: int, kind: Kind) -> Value:
         """Return apertures and conditions."""
-        if index in _APERTURES:
-            return constant(kind, _APERTURES[index])
+        if index in APERTURES:
+            return constant(kind, APERTURES[index])
         conditions = {
             VCCZ: lambda: not self.sgprs[VCC : VCC + 2].any(),
             EXECZ: lambda: not self.sgprs[EXEC : EXEC + 2].any(),
