@@ -39,9 +39,9 @@ _RESULTS: dict[str, np.dtype[np.generic]] = {
     "i32": np.dtype(np.int32),
 }
 _XF32_MASK = 0xFFFFE000
-_LANE_GROUPS = {1: 32, 2: 32, 4: 16, 5: 16, 6: 16, 7: 16}
+LANE_GROUPS = {1: 32, 2: 32, 4: 16, 5: 16, 6: 16, 7: 16}
 """blgp -> size of the group of lanes of B that all lanes use."""
-_FIRST_LANES = {1: 0, 2: 32, 4: 0, 5: 16, 6: 32, 7: 48}
+FIRST_LANES = {1: 0, 2: 32, 4: 0, 5: 16, 6: 32, 7: 48}
 _FNUZ = {Element.FP8: FP8, Element.BF8: BF8}
 
 
@@ -131,7 +131,7 @@ def _permuted(operation: MatrixOperation, bits: MatrixBits, right: Numbers) -> N
     """Return B with lanes replaced as ``blgp`` says; for float64 that field flips signs instead."""
     if operation.result == "f64" or not bits.blgp:
         return right
-    size, first = _LANE_GROUPS[bits.blgp], _FIRST_LANES[bits.blgp]
+    size, first = LANE_GROUPS[bits.blgp], FIRST_LANES[bits.blgp]
     return right[:, first + np.arange(WAVE) % size]
 
 
