@@ -38,9 +38,7 @@ def test_a_cpu_build_is_found_with_its_hash(configured: Index) -> None:
 
 def test_a_cuda_build_is_not_even_downloaded(configured: Index) -> None:
     name = offer(configured, "2.13.0", "nvidia-cublas==13.0")
-    with pytest.raises(
-        NoCpuTorchError, match="was found: pip's own configuration"
-    ):
+    with pytest.raises(NoCpuTorchError, match="was found: pip's own configuration"):
         find_torch(Path(sys.executable), CHOICE)
     assert not any(request.endswith(name) for request in configured.requests)
 
