@@ -79,6 +79,11 @@ class Memory:
         index = self._starts.index(allocation.address)
         del self._allocations[index], self._starts[index]
 
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """What is allocated now, by address."""
+        return tuple(self._allocations)
+
     def find(self, address: int) -> Allocation | None:
         """Return the allocation that holds an address."""
         index = bisect_right(self._starts, address) - 1
