@@ -198,6 +198,7 @@ def test_a_kill_at_any_instant_leaves_a_whole_payload(store: Store, attempt: int
     victim = multiprocessing.get_context("spawn").Process(target=replace_for_ever, args=(str(store.root),))
     victim.start()
     while not (store.unit_folder(UNIT) / "build.json").exists():
+        assert victim.is_alive()
         time.sleep(0.01)
     time.sleep(0.02 + 0.013 * attempt)
     assert victim.pid is not None
