@@ -20,6 +20,7 @@ from rocmatrix.build import ops_module
 from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.events import discard
+from rocmatrix.plan.extension import EXTENSION_SUFFIX, OPS_NAME, extension_name
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import CaseResult, CheckRecord, Tested
 from rocmatrix.store import Store
@@ -99,10 +100,10 @@ def _build(store: Store, unit: Unit, library: bytes) -> None:
     store.work.mkdir(parents=True, exist_ok=True)
     staged = store.work / "payload"
     shutil.copytree(SOURCES / unit.kernel, staged)
-    extension = f"_{unit.kernel}_rocm_{UIDS[unit.kernel]}"
-    (staged / ops_module.NAME).write_text(ops_module.text(extension, compiled=bool(unit.archs)))
+    extension = extension_name(unit.kernel, UIDS[unit.kernel])
+    (staged / OPS_NAME).write_text(ops_module.text(extension, compiled=bool(unit.archs)))
     if unit.archs:
-        (staged / f"{extension}.abi3.so").write_bytes(library)
+        (staged / f"{extension}{EXTENSION_SUFFIX}").write_bytes(library)
     store.write_record(build_record(unit, digest.of_folder(staged), staged))
     store.replace_payload(unit.id, staged)
     store.build_log(unit.id).write_text(f"built {unit.id}\n")

@@ -21,6 +21,7 @@ from rocmatrix.digest import Digest
 from rocmatrix.errors import ExitCode
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitStarted
 from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.extension import extension_name
 from rocmatrix.plan.model import Abi, Plan, Unit, UnitId
 from rocmatrix.records import AuditRecord, BuildRecord, Finding, Outcome, Severity
 from rocmatrix.store import Absent, Store
@@ -111,7 +112,7 @@ def expectation(unit: Unit, build: BuildRecord) -> Expectation:
         abi=unit.abi,
         archs=unit.archs,
         hip_soname=load_compat().hip_soname(unit.rocm) if compiled and unit.rocm else None,
-        extension=f"_{unit.kernel.replace('-', '_')}_rocm_{build.uid}" if compiled else None,
+        extension=extension_name(unit.kernel, build.uid) if compiled else None,
         files=build.files,
     )
 

@@ -23,8 +23,8 @@ from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.binary.offload import read_bundles
 from rocmatrix.digest import Digest
 from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
+from rocmatrix.plan.extension import OPS_NAME
 
-OPS = "_ops.py"
 MAX_TEXT = 1 << 20
 """Bytes of ``metadata.json`` that are read at most."""
 MAX_OPS = 1 << 16
@@ -61,9 +61,9 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
     except (OSError, UnreadableError) as err:
         unreadable.append(Unreadable(path=METADATA_NAME, what=_reason(err)))
     try:
-        ops = _ops(folder / OPS) if OPS in paths else None
+        ops = _ops(folder / OPS_NAME) if OPS_NAME in paths else None
     except (OSError, UnreadableError) as err:
-        unreadable.append(Unreadable(path=OPS, what=_reason(err)))
+        unreadable.append(Unreadable(path=OPS_NAME, what=_reason(err)))
     return VariantFacts(
         folder=True,
         files=tuple(files),

@@ -11,6 +11,7 @@ from rocmatrix import digest, document
 from rocmatrix.build import ops_module, registration
 from rocmatrix.build.sources import Project
 from rocmatrix.digest import Digest
+from rocmatrix.plan import extension as names
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import InputDigests, ToolchainIdentity
 
@@ -32,11 +33,8 @@ def uid(project: Project) -> str:
 
 
 def extension_name(project: Project) -> str:
-    """Return the name of the extension: file stem, torch.ops namespace, ``PyInit_`` suffix and ``id`` in metadata.json.
-
-    kernel-builder's form is ``_<module>_<backend>_<unique id>``.
-    """
-    return f"_{project.manifest.module}_rocm_{uid(project)}"
+    """Return the name of the extension in all variants of a kernel."""
+    return names.extension_name(project.manifest.name, uid(project))
 
 
 def input_digests(
@@ -64,6 +62,6 @@ def _recipe_digest() -> Digest:
         [
             ("version", str(RECIPE_VERSION).encode()),
             ("registration.h", registration.text("_name").encode()),
-            ("_ops.py", ops_module.text("_name", compiled=True).encode()),
+            (names.OPS_NAME, ops_module.text("_name", compiled=True).encode()),
         ]
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from rocmatrix import digest
 from rocmatrix.build import ops_module
 from rocmatrix.build.sources import Project
+from rocmatrix.plan.extension import EXTENSION_SUFFIX, OPS_NAME
 from rocmatrix.records import PayloadFile
 
 
@@ -38,9 +39,9 @@ def write_payload(project: Project, folder: Path, *, extension: str, library: Pa
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
-    (folder / ops_module.NAME).write_text(ops_module.text(extension, compiled=library is not None), encoding="utf-8")
+    (folder / OPS_NAME).write_text(ops_module.text(extension, compiled=library is not None), encoding="utf-8")
     if library:
-        place = folder / f"{extension}.abi3.so"
+        place = folder / f"{extension}{EXTENSION_SUFFIX}"
         place.write_bytes(library.read_bytes())
         place.chmod(0o755)
     return tuple(left_out)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from rocmatrix.build import registration
 from rocmatrix.errors import InputError
+from rocmatrix.plan.extension import OPS_NAME
 from rocmatrix.plan.manifest import Manifest, parse_manifest
 
 MANIFEST = "build.toml"
@@ -94,7 +96,7 @@ def _declared(manifest: Manifest, reader: _Reader) -> Iterator[tuple[str, str]]:
 
 def _is_generated(path: str, manifest: Manifest) -> bool:
     """Return whether rocmatrix generates a file of this path itself: one that kernel-builder left is no source."""
-    return path in {f"{TORCH_EXT}/registration.h", f"{TORCH_EXT}/{manifest.module}/_ops.py"}
+    return path in {f"{TORCH_EXT}/{registration.NAME}", f"{TORCH_EXT}/{manifest.module}/{OPS_NAME}"}
 
 
 def _normal(path: str) -> str:

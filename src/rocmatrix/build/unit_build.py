@@ -18,6 +18,7 @@ from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import BuildError, MissingRequirementError
 from rocmatrix.events import Emit, Notice, Stage, UnitProgress
 from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.extension import EXTENSION_SUFFIX
 from rocmatrix.plan.model import Abi, Unit
 from rocmatrix.records import Gate, HeadersOrigin
 from rocmatrix.toolchain.interface import BuildRequest, Step, Toolchain
@@ -130,7 +131,7 @@ def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, in
         work=scratch / "work",
         device_cache=workshop.device_cache,
         extension=extension,
-        output=scratch / "output" / f"{extension}.abi3.so",
+        output=scratch / "output" / f"{extension}{EXTENSION_SUFFIX}",
         cxx_standard=load_compat().cxx_standard(".".join(headers_of.split(".")[:2])),
     )
 

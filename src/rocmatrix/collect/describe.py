@@ -20,6 +20,7 @@ from rocmatrix.metadata import (
     ToolchainInfo,
     TorchRange,
 )
+from rocmatrix.plan.extension import extension_name
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import BuildRecord
@@ -40,7 +41,7 @@ def describe_variant(
     """
     return Metadata(
         name=manifest.name,
-        id=extension_id(manifest, ready),
+        id=extension_name(manifest.name, ready.build.uid),
         version=manifest.version,
         license=manifest.license,
         upstream=manifest.upstream,
@@ -55,11 +56,6 @@ def describe_variant(
         provenance=_provenance(ready.build, source),
         rocmatrix=_own_block(plan, unit, ready),
     )
-
-
-def extension_id(manifest: Manifest, ready: Ready) -> str:
-    """Return the name that the client imports the variant under: that of its extension and of its ops' namespace."""
-    return f"_{manifest.module}_rocm_{ready.build.uid}"
 
 
 def _provenance(build: BuildRecord, source: GitState | None) -> Provenance | None:

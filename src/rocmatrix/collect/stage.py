@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rocmatrix import digest, document
 from rocmatrix.collect.coverage import Collected, Missing, cover
-from rocmatrix.collect.describe import describe_variant, extension_id
+from rocmatrix.collect.describe import describe_variant
 from rocmatrix.collect.digests import hash_variant
 from rocmatrix.collect.evidence import NotReady, Ready, weigh
 from rocmatrix.collect.provenance import Unknown, read_git_state
 from rocmatrix.events import Emit, Notice, Stage, State, UnitFinished
 from rocmatrix.input_file import read_input
 from rocmatrix.metadata import METADATA_NAME, GitState
+from rocmatrix.plan.extension import EXTENSION_SUFFIX, extension_name
 from rocmatrix.plan.manifest import Manifest, parse_manifest
 from rocmatrix.plan.model import Abi, Plan, PlannedKernel, Unit
 from rocmatrix.records import CollectedVariant, Coverage
@@ -98,7 +99,7 @@ def _objection(unit: Unit, manifest: Manifest, ready: Ready, folder: Path) -> st
     """Return why a copied payload must not be published although its records allow it, or ``None``."""
     if digest.of_folder(folder) != ready.artifact:
         return "its payload has a link to a folder, or changed while it was collected"
-    extension = f"{extension_id(manifest, ready)}.abi3.so"
+    extension = extension_name(manifest.name, ready.build.uid) + EXTENSION_SUFFIX
     if unit.abi is not Abi.NOARCH and not (folder / extension).is_file():
         return f"its payload has no {extension}, which build.json and build.toml name"
     return None

@@ -13,7 +13,9 @@ from rocmatrix.plan.node import Node, require_distinct
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.version import is_minor
 
-_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]")
+KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
+"""kernels-data's ``KernelName``, as ``kernels`` 0.17.2 checks it."""
+
 _URL = re.compile(r"(https?|git|ssh|git\+(?:ssh|https?))://[^\s/]+\S*", re.IGNORECASE)
 _SCP_URL = re.compile(r"[^\s/:@]+@[^\s/:]+:\S+")
 _SOURCE_PART = re.compile(r"[A-Za-z0-9_.+@=-]+")
@@ -26,7 +28,7 @@ _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 def kernel_name(node: Node) -> str:
     """Return ``general.name``; raises ``InputError`` if the client would refuse it."""
     text = node.string()
-    if not _NAME.fullmatch(text):
+    if not KERNEL_NAME.fullmatch(text):
         fix = "Use lower-case letters, digits and dashes, at least two, a letter first and no dash last: my-kernel."
         raise node.error(f"{quote(text)} is not a name for a kernel", fix)
     return text

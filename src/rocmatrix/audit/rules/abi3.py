@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from rocmatrix.audit.facts import Binary, Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
+from rocmatrix.plan.extension import EXTENSION_SUFFIX
 from rocmatrix.records import Finding, Severity
 
 RULE = "abi3"
-SUFFIX = ".abi3.so"
 _PYTHON = re.compile(r"_?Py")
 _NAMING = "Python's import system: name.abi3.so with PyInit_name"
 _SHOWN = 5
@@ -43,11 +43,11 @@ def _name_and_exports(binary: Binary, *, ours: bool) -> Iterator[Finding]:
     kernels in one process may then meet in them.
     """
     name = binary.path.rpartition("/")[2]
-    if not name.endswith(SUFFIX):
+    if not name.endswith(EXTENSION_SUFFIX):
         yield _finding(
-            what=f"the extension is named {name}, not *{SUFFIX}: its name does not say that any Python may load it",
+            what=f"the extension is named {name}, not *{EXTENSION_SUFFIX}, which says that any Python may load it",
             where=binary.path,
-            fix=f"Name it <module>{SUFFIX}.",
+            fix=f"Name it <module>{EXTENSION_SUFFIX}.",
             source=_NAMING,
         )
     entry = f"PyInit_{name.partition('.')[0]}"

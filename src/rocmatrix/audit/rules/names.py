@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rocmatrix.audit.facts import Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
-from rocmatrix.audit.rules.abi3 import SUFFIX
 from rocmatrix.metadata import METADATA_NAME
+from rocmatrix.plan.extension import EXTENSION_SUFFIX, OPS_NAME
+from rocmatrix.plan.manifest_fields import KERNEL_NAME
 from rocmatrix.plan.model import Abi
 from rocmatrix.plan.variants import parse_variant
 from rocmatrix.records import Finding, Severity
 
 RULE = "digest-and-names"
-KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
-"""kernels-data's KernelName, as ``kernels`` 0.17.2 checks it."""
-OPS = "_ops.py"
 _SOURCE = "layout of a variant as kernels 0.17.2 loads it"
 
 
@@ -69,7 +66,7 @@ _KERNEL_FIX = "Use lower-case letters, digits and dashes, a letter first and no 
 
 def _extension(facts: VariantFacts, expected: Expectation) -> Iterator[Finding]:
     """Give a finding wherever file, ``_ops.py`` and metadata do not agree on one extension module."""
-    stems = [binary.path.removesuffix(SUFFIX) for binary in facts.binaries]
+    stems = [binary.path.removesuffix(EXTENSION_SUFFIX) for binary in facts.binaries]
     if expected.abi is Abi.NOARCH:
         for binary in facts.binaries:
             what = f"{binary.path} is compiled code in a variant that promises to have none"
@@ -82,7 +79,7 @@ def _extension(facts: VariantFacts, expected: Expectation) -> Iterator[Finding]:
         yield _finding(what, "metadata.json: id", "Build the variant again.")
     if not facts.unreadable and stems != [expected.extension]:
         found = ", ".join(binary.path for binary in facts.binaries) or "none"
-        what = f"the one extension module must be {expected.extension}{SUFFIX}; found: {found}"
+        what = f"the one extension module must be {expected.extension}{EXTENSION_SUFFIX}; found: {found}"
         yield _finding(what, ".", "Build it under that name, and put no other shared object beside it.")
     if facts.metadata is not None and facts.metadata.id != expected.extension:
         what = f"metadata.json says {facts.metadata.id!r}, but the extension is {expected.extension!r}"
@@ -94,17 +91,19 @@ def _ops(facts: VariantFacts, extension: str) -> Iterator[Finding]:
     """Give a finding wherever ``_ops.py`` speaks of another module than the extension that lies beside it."""
     fix = "Generate it anew with the build."
     if facts.ops is None:
-        if not any(file.path == OPS for file in facts.unreadable):
-            yield _finding(f"there is no {OPS}", OPS, "Generate it, as kernel-builder does.")
+        if not any(file.path == OPS_NAME for file in facts.unreadable):
+            yield _finding(f"there is no {OPS_NAME}", OPS_NAME, "Generate it, as kernel-builder does.")
         return
     for imported in facts.ops.imports:
         if imported != extension:
-            yield _finding(f"{OPS} imports {imported}, but the extension is {extension}", OPS, fix)
+            yield _finding(f"{OPS_NAME} imports {imported}, but the extension is {extension}", OPS_NAME, fix)
     if extension not in facts.ops.imports:
-        yield _finding(f"{OPS} does not import {extension}: its ops would never be registered", OPS, fix)
+        yield _finding(f"{OPS_NAME} does not import {extension}: its ops would never be registered", OPS_NAME, fix)
     for namespace in facts.ops.namespaces:
         if namespace != extension:
-            yield _finding(f"{OPS} speaks of the namespace {namespace}, but the ops are in {extension}", OPS, fix)
+            yield _finding(
+                f"{OPS_NAME} speaks of the namespace {namespace}, but the ops are in {extension}", OPS_NAME, fix
+            )
 
 
 def _finding(what: str, where: str, fix: str) -> Finding:
