@@ -21,14 +21,9 @@ RECIPE_VERSION = 1
 _UID_DIGITS = 8
 
 
-def sources_digest(project: Project) -> Digest:
-    """Return the digest of build.toml and every other file that a build may read, names and contents."""
-    return digest.of_parts((file.path, file.content) for file in project.files)
-
-
 def uid(project: Project) -> str:
     """Return the 8 hexadecimal digits that name the extension in all variants of a kernel."""
-    parts = [("sources", sources_digest(project).encode()), ("recipe", str(RECIPE_VERSION).encode())]
+    parts = [("sources", project.digest.encode()), ("recipe", str(RECIPE_VERSION).encode())]
     return digest.of_parts(parts).removeprefix("sha256:")[:_UID_DIGITS]
 
 
@@ -43,7 +38,7 @@ def input_digests(
     """Return the digests of all that decides the bytes of a unit's payload."""
     asked = [unit.kernel, unit.variant, unit.abi, unit.torch, unit.rocm, sorted(unit.archs)]
     return InputDigests(
-        sources=sources_digest(project),
+        sources=project.digest,
         unit=digest.of_bytes(digest.canonical_json(asked)),
         toolchain=digest.of_bytes(document.to_json(toolchain)) if toolchain else None,
         headers=headers,

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from rocmatrix import digest
 from rocmatrix.build import registration
+from rocmatrix.digest import Digest
 from rocmatrix.errors import InputError
 from rocmatrix.plan.extension import OPS_NAME
 from rocmatrix.plan.manifest import Manifest, parse_manifest
@@ -45,6 +48,11 @@ class Project:
     manifest: Manifest
     files: tuple[SourceFile, ...]
     where: str
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Digest of all files, names and contents."""
+        return digest.of_parts((file.path, file.content) for file in self.files)
 
     @property
     def module_folder(self) -> str:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from tests.unit.build.small import BUILD_TOML, make_project
 
-from rocmatrix.build.identity import RECIPE_VERSION, extension_name, sources_digest, uid
+from rocmatrix.build.identity import RECIPE_VERSION, extension_name, uid
 from rocmatrix.build.sources import read_project
 from rocmatrix.errors import InputError
 
@@ -140,4 +140,4 @@ def test_the_extension_is_named_as_kernel_builder_does(folder: Path) -> None:
     assert extension_name(project) == f"_small_kernel_rocm_{uid(project)}"
     assert extension_name(project).isidentifier()
     assert len(uid(project)) == 8
-    assert sources_digest(project) != uid(project)
+    assert project.digest != uid(project)
