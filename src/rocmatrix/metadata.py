@@ -21,6 +21,22 @@ METADATA_SCHEMA = 1
 METADATA_NAME = "metadata.json"
 SIGNATURE_NAME = "metadata.json.sigstore"
 
+_BYTECODE_FOLDER = "__pycache__"
+_BYTECODE_SUFFIX = ".pyc"
+
+
+def is_hashed(path: str) -> bool:
+    """Return whether the client's digest covers a file of a variant (``kernels`` 0.17.2, compared by a test).
+
+    All files count but the metadata and its signature at the top, and Python's bytecode.
+
+    Args:
+        path: relative to the variant, with ``/``.
+    """
+    if path in {METADATA_NAME, SIGNATURE_NAME}:
+        return False
+    return _BYTECODE_FOLDER not in path.split("/") and not path.endswith(_BYTECODE_SUFFIX)
+
 
 class _Block(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
     """A JSON object with keys in kebab-case."""

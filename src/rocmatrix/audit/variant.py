@@ -22,7 +22,7 @@ from rocmatrix.binary.elf import read_shared_object
 from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.binary.offload import read_bundles
 from rocmatrix.digest import Digest
-from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
+from rocmatrix.metadata import METADATA_NAME, is_hashed
 from rocmatrix.plan.extension import OPS_NAME
 
 MAX_TEXT = 1 << 20
@@ -47,7 +47,7 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
     paths, strays = _walk(folder)
     for name in paths:
         try:
-            if _counts(name):
+            if is_hashed(name):
                 files.append(_digests(folder, name))
             binary = _binary(folder / name, name, machines)
         except (OSError, UnreadableError) as err:
@@ -111,13 +111,6 @@ def _walk(folder: Path) -> tuple[list[str], list[str]]:
 
 def _printable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
-
-
-def _counts(name: str) -> bool:
-    """Return whether the client's digest covers a file (``kernels`` 0.17.2, checked by a test)."""
-    if name in {METADATA_NAME, SIGNATURE_NAME}:
-        return False
-    return "__pycache__" not in name.split("/") and not name.endswith(".pyc")
 
 
 def _digests(folder: Path, name: str) -> VariantFile:

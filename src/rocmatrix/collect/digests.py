@@ -11,35 +11,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME, FileDigests
-
-_NOT_HASHED_AT_THE_TOP = frozenset({METADATA_NAME, SIGNATURE_NAME})
-_BYTECODE_FOLDER = "__pycache__"
-_BYTECODE_SUFFIX = ".pyc"
+from rocmatrix.metadata import FileDigests, is_hashed
 
 
 def hash_variant(folder: Path) -> FileDigests:
     """Return the digest block of a variant.
 
-    All regular files count, links to files included; links to folders, the metadata and its signature at the top and
-    Python's bytecode do not.
+    Links to files count as files, links to folders do not; see ``is_hashed`` for what is left out besides.
 
     Raises:
         OSError: a file cannot be read.
     """
-    files = sorted((path.relative_to(folder).as_posix(), path) for path in _hashed_files(folder))
-    return FileDigests(algorithm="sha256", files={name: _base64_sha256(path) for name, path in files})
+    paths = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+    hashed = sorted((name, path) for name, path in paths.items() if is_hashed(name))
+    return FileDigests(algorithm="sha256", files={name: _base64_sha256(path) for name, path in hashed})
 
 
-def _hashed_files(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != _BYTECODE_FOLDER]
-        at_the_top = Path(parent) == folder
-        for name in names:
-            path = Path(parent, name)
-            excluded = name.endswith(_BYTECODE_SUFFIX) or (at_the_top and name in _NOT_HASHED_AT_THE_TOP)
-            if not excluded and name != _BYTECODE_FOLDER and path.is_file():
-                yield path
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        yield from (path for name in names if (path := Path(parent, name)).is_file())
 
 
 def _base64_sha256(path: Path) -> str:
