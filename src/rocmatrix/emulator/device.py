@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +65,14 @@ class Execution:
 class Device:
     """One emulated gfx942."""
 
-    def __init__(self) -> None:
-        """Start with empty memory."""
+    def __init__(self, program: Callable[[Memory, str], Program] = Program) -> None:
+        """Start with empty memory.
+
+        Args:
+            program: makes what executes a kernel, from memory and the kernel's name; the reference interpreter's by
+                default.
+        """
+        self._program = program
         self.memory = Memory()
         self._dispatches = itertools.count()
 
@@ -122,7 +129,7 @@ class Device:
             observer=observer,
         )
         try:
-            return _execute(dispatch, Program(self.memory, kernel), options)
+            return _execute(dispatch, self._program(self.memory, kernel), options)
         finally:
             self.memory.free(dispatch.kernarg)
             self.memory.free(dispatch.packet)

@@ -129,6 +129,10 @@ class Program:
             found = self._decoded[address] = self._decode(address)
         return found
 
+    def run(self, wave: Wave, limit: int) -> None:
+        """Execute a wave for a turn; see ``run_wave``."""
+        run_wave(wave, self, limit)
+
     def _decode(self, address: int) -> tuple[Instruction, Flow | None, Handler | None]:
         allocation = self._memory.find(address)
         if allocation is None or address % 4 or allocation.writable:
@@ -164,13 +168,26 @@ def check_registers(instruction: Instruction) -> None:
 def run_wave(wave: Wave, program: Program, limit: int) -> None:
     """Execute a wave until it meets a barrier, sleeps, ends, or has executed ``limit`` instructions.
 
+    The limit ends a turn behind an instruction that may move the program counter, so that an executor of whole basic
+    blocks ends it at the same place.
+
     Raises:
         FaultError: it did something wrong.
         UnsupportedError: it did something unknown; the message names kernel and instruction.
     """
+    _located(wave, lambda: _run(wave, program, wave.executed + limit))
+
+
+def run_instruction(wave: Wave, program: Program) -> None:
+    """Execute one instruction; it raises what ``run_wave`` does."""
+    _located(wave, lambda: _step(wave, program))
+
+
+def _located(wave: Wave, execute: Callable[[], object]) -> None:
+    """Execute; faults and refusals get the names of kernel, instruction and wave."""
     try:
         with np.errstate(all="ignore"):
-            _run(wave, program, wave.executed + limit)
+            execute()
     except AccessError as err:
         raise FaultError(
             Fault(
@@ -190,22 +207,29 @@ def run_wave(wave: Wave, program: Program, limit: int) -> None:
 
 
 def _run(wave: Wave, program: Program, limit: int) -> None:
-    observer = wave.observer
-    while wave.executed < limit:
-        instruction, flow, handler = program.at(wave.pc)
-        wave.instruction = instruction
-        if observer is not None:
-            observer.before(wave, instruction)
-        wave.executed += 1
-        wave.pc = instruction.next_address
-        if handler is not None:
-            handler(wave, instruction)
-        elif flow is not Flow.NEXT:
-            _follow(wave, instruction, flow)
-        if observer is not None:
-            observer.after(wave, instruction)
+    while True:
+        flow = _step(wave, program)
         if flow is Flow.YIELD or wave.status is not Status.READY:
             return
+        if wave.executed >= limit and flow is not None and flow is not Flow.NEXT:
+            return
+
+
+def _step(wave: Wave, program: Program) -> Flow | None:
+    observer = wave.observer
+    instruction, flow, handler = program.at(wave.pc)
+    wave.instruction = instruction
+    if observer is not None:
+        observer.before(wave, instruction)
+    wave.executed += 1
+    wave.pc = instruction.next_address
+    if handler is not None:
+        handler(wave, instruction)
+    elif flow is not Flow.NEXT:
+        _follow(wave, instruction, flow)
+    if observer is not None:
+        observer.after(wave, instruction)
+    return flow
 
 
 def _follow(wave: Wave, instruction: Instruction, flow: Flow | None) -> None:

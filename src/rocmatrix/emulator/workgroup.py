@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from rocmatrix.emulator.interpreter import Program, run_wave
+from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.reports import Fault, FaultError, FaultKind
 from rocmatrix.emulator.wave import Status, Wave
 
@@ -49,7 +49,7 @@ class Workgroup:
         ready = [wave for wave in self.waves if wave.status is Status.READY]
         self._order.shuffle(ready)
         for wave in ready:
-            run_wave(wave, self._program, min(TURN, self._limit - wave.executed))
+            self._program.run(wave, min(TURN, self._limit - wave.executed))
             if wave.status is Status.ENDED and wave.observer is not None:
                 wave.observer.end(wave)
             if wave.status is Status.READY and wave.executed >= self._limit:
