@@ -221,7 +221,7 @@ def _memory_operands(instruction: Instruction) -> Iterator[str]:
         return
     parts = 3 if instruction.encoding is Encoding.MUBUF else 2
     address, data = sources[:parts], sources[parts:]
-    if bits and bits.lds or (destinations and "_d16" in instruction.name):
+    if (bits and bits.lds) or (destinations and "_d16" in instruction.name):
         data = []
     if instruction.encoding is Encoding.MUBUF:
         yield from destinations[:1] if "atomic" not in instruction.name else []

@@ -17,7 +17,7 @@ class Encoder:
     """Makes encodings from a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 - reproducible, no secret
         self.formats: Mapping[str, Callable[[], Encoding]] = {
             "sop1": lambda: (0b101111101 << 23 | self.sgpr() << 16 | self.bits(8) << 8 | self.scalar(), self.bits(32)),
             "sop2": lambda: (
@@ -48,7 +48,7 @@ class Encoder:
         return [makers[number % len(makers)]() for number in range(count)]
 
     def bits(self, count: int) -> int:
-        return self.random.getrandbits(count)
+        return int(self.random.getrandbits(count))
 
     def often(self) -> bool:
         return self.random.random() < 0.7
@@ -60,10 +60,11 @@ class Encoder:
         return self.random.randrange(0, 88, 4) if self.often() else self.random.choice([106, 124, 126, *range(102)])
 
     def scalar(self) -> int:
-        return self.random.choice([self.sgpr(), self.random.choice(_SOURCES), 255])
+        return int(self.random.choice([self.sgpr(), self.random.choice(_SOURCES), 255]))
 
     def source(self) -> int:
-        return self.random.choice([256 + self.vgpr(), 256 + self.vgpr(), self.sgpr(), self.random.choice(_SOURCES)])
+        chosen = [256 + self.vgpr(), 256 + self.vgpr(), self.sgpr(), self.random.choice(_SOURCES)]
+        return int(self.random.choice(chosen))
 
     def few(self, count: int) -> int:
         """Return a modifier field: zero half of the time."""

@@ -66,7 +66,7 @@ class Writer:
     _helpers: int = 0
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
+        self._random = random.Random(self.seed)  # noqa: S311 - reproducible, no secret
 
     def program(self) -> str:
         """Return the source."""
@@ -136,7 +136,8 @@ class Writer:
             f"(u32)({self._pick('a', 'b', 'c')} > 1 ? {self._random.randrange(1000)} : x >> 3);\n"
             for _ in range(4)
         )
-        values = " + ".join(f"(u32)raw({name})" if kind == "f32" else f"(u32){name}" for kind, name in zip(kinds, "abc", strict=True))  # fmt: skip
+        parts = [f"raw({name})" if kind == "f32" else name for kind, name in zip(kinds, "abc", strict=True)]
+        values = " + ".join(f"(u32){part}" for part in parts)
         self._signatures = (*getattr(self, "_signatures", ()), tuple(kinds))
         return f"DEVICE NOINLINE u32 helper_{number}({parameters}) {{\n  u32 x = {values};\n{steps}  return x;\n}}\n"
 
@@ -271,7 +272,7 @@ class Writer:
                 f"__builtin_sqrt{name}(__builtin_fabs{name}({a}))",
                 f"__builtin_{self._pick('floor', 'ceil', 'trunc', 'rint')}{name}({a})",
                 f"__builtin_ldexp{name}({a}, {self._variable('i32')} % 70)",
-                f"__builtin_copysign{name}({a} * 0.5{'f' if kind == 'f32' else ''}, {b} == {b} ? {b} : {c} == {c} ? {c} : 1)",
+                f"__builtin_copysign{name}({a} * ({kind})0.5, {b} == {b} ? {b} : {c} == {c} ? {c} : 1)",
                 f"({kind}){self._variable(self._pick('u32', 'u64', 'i32', 'i64'))}",
                 f"({kind}){self._variable(self._pick('f32', 'f64'))}",
                 f"{a} * 0x1p{self._random.randrange(-40, 40)}{'f' if kind == 'f32' else ''} + {b}",

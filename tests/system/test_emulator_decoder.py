@@ -15,7 +15,8 @@ from rocmatrix.emulator.interpreter import check_executable
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from tests.system.emulator_assembly import is_opaque, read_line, write_line
 from tests.system.emulator_compiler import compile_gemm
-from tests.system.emulator_encodings import SLOT, Encoder, Encoding as Words
+from tests.system.emulator_encodings import SLOT, Encoder
+from tests.system.emulator_encodings import Encoding as Words
 from tests.system.llvm_tools import find_tool
 
 pytestmark = pytest.mark.needs_llvm_objdump

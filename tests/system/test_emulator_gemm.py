@@ -22,7 +22,8 @@ _CASES = Path(__file__).parents[2] / "kernels/gemm/tests/cases.py"
 
 def _cases() -> ModuleType:
     spec = importlib.util.spec_from_file_location("gemm_cases", _CASES)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["gemm_cases"] = module
     spec.loader.exec_module(module)

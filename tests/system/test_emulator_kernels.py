@@ -114,10 +114,10 @@ def test_lanes_exchange_values_as_the_isa_document_says(bench: Bench) -> None:
         _dpp(values, lambda i: i ^ 7, bound=False, write=everywhere),
         values[_LANES ^ 1].tolist(),
         values[_LANES ^ 2].tolist(),
-        values[[int(np.flatnonzero((_LANES * 5 + 3) % 64 == lane)[0]) for lane in range(64)]].tolist(),
+        values[[int(np.flatnonzero(lane == (_LANES * 5 + 3) % 64)[0]) for lane in range(64)]].tolist(),
         [int(values[37])] * 64,
         [int(values[5]) if lane == 11 else int(values[lane]) for lane in range(64)],
-        [5 + bin(0x123456789ABCDEF0 & ((1 << lane) - 1)).count("1") for lane in range(64)],
+        [5 + (0x123456789ABCDEF0 & ((1 << lane) - 1)).bit_count() for lane in range(64)],
     ]
     for row, want in enumerate(expected):
         assert got[row].tolist() == want, row

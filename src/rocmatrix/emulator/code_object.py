@@ -182,7 +182,7 @@ def _note(elf: ELFFile, where: str) -> bytes:
 def _bytes_at(segments: tuple[Segment, ...], address: int, size: int) -> bytes:
     for segment in segments:
         start = address - segment.address
-        if 0 <= start and start + size <= len(segment.data):
+        if start >= 0 and start + size <= len(segment.data):
             return segment.data[start : start + size]
     raise ValueError(f"the address {address:#x} lies outside of what is loaded")
 

@@ -61,7 +61,7 @@ _RENAMED = {
 
 _MATRIX_NAMES = ("v_mfma", "v_smfmac", "v_accvgpr_read", "v_accvgpr_write")
 _MATRIX_FIELDS = {"cbsz": (8, 3), "abid": (11, 4), "acc_cd": (15, 1), "acc": (59, 2), "blgp": (61, 3)}
-"""First bit and width (LLVM, VOP3PInstructions.td, VOP3P_MAIe): tinygrad knows them for some matrix instructions only."""
+"""First bit and width (LLVM, VOP3PInstructions.td): tinygrad knows them for some matrix instructions only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ def _read(code: bytes, address: int) -> Fields:
         raise UnsupportedError(f"the machine code {words} at {address:#x}: it decodes to nothing") from err
     name = operation.removesuffix("_e32").removesuffix("_e64")
     raw = int.from_bytes(decoded.to_bytes(), "little")
-    values = {field: raw >> bits.lo & bits.mask for field, bits in type(decoded)._fields}  # noqa: SLF001 - the tables
+    values = {field: raw >> bits.lo & bits.mask for field, bits in type(decoded)._fields}
     if name.startswith(_MATRIX_NAMES):
         values |= {field: raw >> first & (1 << width) - 1 for field, (first, width) in _MATRIX_FIELDS.items()}
     size = decoded.size()

@@ -204,7 +204,7 @@ def _with_data(
 ) -> Operands:
     """Return address parts with data to load, to store, or both."""
     count = fields.registers.get
-    loaded = fields["vdst"] if "vdst" in fields else index
+    loaded = fields["vdst"] if field == "data" else index
     size = count("vdst", count(field, 1))
     if "_lds_" in fields.name or fields["lds"]:
         return (), (*parts, _sgpr(M0, 1))

@@ -144,7 +144,8 @@ def read_descriptor(data: bytes, kernel: str) -> Descriptor:
     group, private, kernarg, zero_1, entry, zero_2, rsrc3, rsrc1, rsrc2, properties, preload, zero_3 = _LAYOUT.unpack(
         data
     )
-    _refuse_unknown(kernel, zero_1 + zero_2 + zero_3, rsrc1, rsrc2, rsrc3, properties)
+    reserved = zero_1 + zero_2 + zero_3
+    _refuse_unknown(kernel, reserved, rsrc1=rsrc1, rsrc2=rsrc2, rsrc3=rsrc3, properties=properties)
     return Descriptor(
         group_size=group,
         private_size=private,
@@ -172,7 +173,7 @@ def read_descriptor(data: bytes, kernel: str) -> Descriptor:
     )
 
 
-def _refuse_unknown(kernel: str, reserved: bytes, rsrc1: int, rsrc2: int, rsrc3: int, properties: int) -> None:
+def _refuse_unknown(kernel: str, reserved: bytes, *, rsrc1: int, rsrc2: int, rsrc3: int, properties: int) -> None:
     """Refuse every bit that is set and whose meaning is not modelled."""
     wrong = {
         "reserved bytes": int.from_bytes(reserved, "little"),

@@ -160,7 +160,9 @@ def make_dispatch(
     kernarg.data[:] = np.frombuffer(kernarg_bytes(kernel, geometry, arguments), dtype=np.uint8)
     group = descriptor.group_size + geometry.dynamic_lds
     packet = memory.allocate(64, "the dispatch packet", writable=False)
-    packet.data[:] = np.frombuffer(_packet(kernel, image, geometry, kernarg, private, group), dtype=np.uint8)
+    packet.data[:] = np.frombuffer(
+        _packet(kernel, image, geometry, kernarg, private=private, group=group), dtype=np.uint8
+    )
     preloading = preloads and descriptor.preload_length > 0
     return Dispatch(
         kernel=kernel,
@@ -225,7 +227,7 @@ def check_geometry(kernel: Kernel, geometry: Geometry) -> None:
         raise InputError(f"{wrong} ({kernel.name})", fix="Change the extents of the launch.")
 
 
-def _packet(kernel: Kernel, image: int, geometry: Geometry, kernarg: Allocation, private: int, group: int) -> bytes:
+def _packet(kernel: Kernel, image: int, geometry: Geometry, kernarg: Allocation, *, private: int, group: int) -> bytes:
     """Return the 64 bytes of an AQL kernel dispatch packet (HSA Runtime, hsa_kernel_dispatch_packet_t)."""
     sizes = [count * size for count, size in zip(geometry.grid, geometry.block, strict=True)]
     address = image + kernel.descriptor_address

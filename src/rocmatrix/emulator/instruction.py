@@ -41,7 +41,7 @@ class RegisterFile(Enum):
     VGPR = "v"
     AGPR = "a"
     CONSTANT = "constant"
-    """A constant or read-only register by its number in an encoding: 128..208 integers, 235.. apertures, 240.. floats."""
+    """A constant or read-only register by its number: 128 to 208 integers, from 235 apertures, from 240 floats."""
     LITERAL = "literal"
     """The 32 bits behind the instruction."""
     OFF = "off"

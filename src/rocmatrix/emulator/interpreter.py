@@ -67,7 +67,7 @@ def _getpc(wave: Wave, instruction: Instruction) -> None:
     wave.write(instruction.destinations[0], constant(U64, instruction.next_address))
 
 
-def handler_of(instruction: Instruction) -> Handler:
+def handler_of(instruction: Instruction) -> Handler:  # noqa: PLR0911 - one line for each format
     """Return what executes an instruction that is no control flow.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The reference implementation of the algebra: values are NumPy arrays, one element for each lane, or one for a scalar."""
+"""The reference implementation of the algebra: NumPy arrays of one element for each lane, or one for a scalar."""
 
 from __future__ import annotations
 
@@ -86,10 +86,11 @@ def _popcount(array: Array, dtype: np.dtype[np.generic]) -> Array:
 
 def _leading_zeros(array: Array, dtype: np.dtype[np.generic]) -> Array:
     bits = _bits(array)[..., ::-1]
-    return np.where(bits.any(axis=-1), bits.argmax(axis=-1), bits.shape[-1]).astype(dtype)
+    zeros: Array = np.where(bits.any(axis=-1), bits.argmax(axis=-1), bits.shape[-1])
+    return zeros.astype(dtype)
 
 
-def _unsigned(array: Array) -> tuple[Array, Array]:
+def _sign_bit(array: Array) -> tuple[Array, Array]:
     """Return floats as their bits, and the bit of the sign."""
     bits = ieee.bits_of(array)
     return bits, np.array(1 << (array.dtype.itemsize * 8 - 1), dtype=bits.dtype)
@@ -99,13 +100,13 @@ def _negated(array: Array, _dtype: np.dtype[np.generic]) -> Array:
     if array.dtype.kind != "f":
         opposite: Array = np.negative(array)
         return opposite
-    bits, sign = _unsigned(array)
+    bits, sign = _sign_bit(array)
     flipped: Array = np.bitwise_xor(bits, sign)
     return flipped.view(array.dtype)
 
 
 def _magnitude(array: Array, _dtype: np.dtype[np.generic]) -> Array:
-    bits, sign = _unsigned(array)
+    bits, sign = _sign_bit(array)
     cleared: Array = np.bitwise_and(bits, ~sign)
     return cleared.view(array.dtype)
 

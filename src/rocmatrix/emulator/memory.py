@@ -1,7 +1,7 @@
 """Memory of the emulated device: allocations with gaps between them, and byte-addressed arrays for LDS and scratch.
 
-Every address that a lane uses must lie in one allocation, whole; gaps are wide, so that an index that runs off one array
-does not land in another. Accesses are made for all active lanes at once.
+All bytes of an access must lie in one allocation; gaps are wide, so that an index that runs off one array does not land
+in another. Accesses are made for all active lanes at once.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Memory:
         return result
 
     def write(self, addresses: Addresses, values: Bytes, active: NDArray[np.bool_]) -> None:
-        """Store the bytes of each active lane, shape (64, size); of lanes that write the same byte the last one wins."""
+        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins."""
         size = values.shape[1]
         for lanes, allocation in self._by_allocation(addresses, size, active, writing=True):
             offsets = (addresses[lanes] - np.uint64(allocation.address)).astype(np.int64)
@@ -189,7 +189,7 @@ class LocalMemory:
         return result
 
     def write(self, addresses: NDArray[np.int64], values: Bytes, active: NDArray[np.bool_]) -> None:
-        """Store the bytes of each active lane, shape (64, size); of lanes that write the same byte the last one wins."""
+        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins."""
         size = values.shape[1]
         self.check(addresses, size, active, writing=True)
         places = addresses[active][:, None] + np.arange(size)

@@ -81,7 +81,7 @@ class FaultError(CheckError):
 
 
 class UnsupportedError(CheckError):
-    """The emulator does not know what an instruction, a register or a field of a descriptor means, and does not guess."""
+    """The emulator does not know what an instruction, a register or a field means, and does not guess."""
 
     def __init__(self, what: str, *, kernel: str | None = None, instruction: Instruction | None = None) -> None:
         """Say what is unknown, in which kernel, at which instruction."""

@@ -152,6 +152,7 @@ class Wave(Registers):
         kind: Kind,
         combine: Combine,
         data: Sequence[Value],
+        *,
         lanes: Value | None = None,
     ) -> Value:
         """Replace memory lane after lane; lanes that share an address see each other's results in their order."""

@@ -12,18 +12,25 @@ import pytest
 from rocmatrix.cases import Array
 from rocmatrix.emulator import ieee
 
-_UNSIGNED = {np.float16: np.uint16, np.float32: np.uint32, np.float64: np.uint64}
+FloatType = type[np.float16] | type[np.float32] | type[np.float64]
+
+_UNSIGNED: dict[FloatType, type[np.unsignedinteger]] = {
+    np.float16: np.uint16,
+    np.float32: np.uint32,
+    np.float64: np.uint64,
+}
 _ROUNDS = 40
 _COUNT = 256
 
 
-def _any_floats(random: np.random.Generator, dtype: type, count: int = _COUNT) -> Array:
+def _any_floats(random: np.random.Generator, dtype: FloatType, count: int = _COUNT) -> Array:
     """Return floats of all sizes, denormals, infinities and NaN among them."""
     unsigned = _UNSIGNED[dtype]
-    return random.integers(0, np.iinfo(unsigned).max, count, dtype=unsigned, endpoint=True).view(dtype)
+    drawn = random.integers(0, (1 << 64) - 1, count, dtype=np.uint64, endpoint=True)
+    return drawn.astype(unsigned).view(dtype)
 
 
-def _nearest(exact: Fraction, dtype: type) -> Array:
+def _nearest(exact: Fraction, dtype: FloatType) -> np.floating:
     """Return the float nearest to a fraction, ties to even: by comparing a candidate with its neighbours."""
     info = np.finfo(dtype)
     limit = Fraction(float(info.max)) + Fraction(float(info.max) - float(np.nextafter(info.max, dtype(0)))) / 2
@@ -38,7 +45,7 @@ def _nearest(exact: Fraction, dtype: type) -> Array:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("cancels", [False, True])
-def test_fused_multiply_add_is_the_float_nearest_to_the_exact_sum(dtype: type, *, cancels: bool) -> None:
+def test_fused_multiply_add_is_the_float_nearest_to_the_exact_sum(dtype: FloatType, *, cancels: bool) -> None:
     random = np.random.default_rng(7)
     with np.errstate(all="ignore"):
         for _ in range(8):
@@ -63,7 +70,7 @@ def _library(name: str, kind: type) -> Callable[[float, float, float], float]:
 @pytest.mark.parametrize(
     ("dtype", "name", "kind"), [(np.float32, "fmaf", ctypes.c_float), (np.float64, "fma", ctypes.c_double)]
 )
-def test_fused_multiply_add_agrees_with_the_c_library(dtype: type, name: str, kind: type) -> None:
+def test_fused_multiply_add_agrees_with_the_c_library(dtype: FloatType, name: str, kind: type) -> None:
     library = _library(name, kind)
     random = np.random.default_rng(8)
     with np.errstate(all="ignore"):

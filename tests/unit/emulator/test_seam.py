@@ -31,7 +31,8 @@ class Node:
     def evaluate(self) -> Lanes:
         if self.leaf is not None:
             return self.leaf
-        assert self.op is not None and self.kind is not None
+        assert self.op is not None
+        assert self.kind is not None
         first, *rest = [operand.evaluate() for operand in self.operands]
         return first.apply(self.op, tuple(rest), self.kind)
 
@@ -71,7 +72,8 @@ def test_an_operation_gives_the_same_bits_as_expression_and_as_lanes(operation: 
         remembered = _call(operation, expressions)
         assert tuple(value.kind for value in direct) == operation.results
         for lane, expression in zip(direct, remembered, strict=True):
-            assert isinstance(lane, Lanes) and isinstance(expression, Expression)
+            assert isinstance(lane, Lanes)
+            assert isinstance(expression, Expression)
             evaluated = expression.node.evaluate()
             assert evaluated.kind is lane.kind
             assert np.broadcast_to(evaluated.array, (64,)).tobytes() == np.broadcast_to(lane.array, (64,)).tobytes()
@@ -85,6 +87,7 @@ def test_atomics_combine_expressions(name: str) -> None:
     with np.errstate(all="ignore"):
         direct = atomic.combine(*operands)
         remembered = atomic.combine(*(Expression(value.kind, Node(leaf=value)) for value in operands))
-        assert isinstance(direct, Lanes) and isinstance(remembered, Expression)
+        assert isinstance(direct, Lanes)
+        assert isinstance(remembered, Expression)
         assert direct.kind is atomic.kind
         assert remembered.node.evaluate().array.tobytes() == direct.array.tobytes()

@@ -59,7 +59,7 @@ _NARROW = {(1, False): U8, (1, True): I8, (2, False): U16, (2, True): I16}
 
 def write_loaded(machine: Machine, destination: Operand, values: Sequence[Value], access: Access) -> None:
     """Write what was loaded to the destination's registers."""
-    if access.size >= 4:  # noqa: PLR2004 - whole registers
+    if access.size >= 4:  # whole registers
         for number, value in enumerate(values):
             machine.write(destination.register(number), value)
         return
@@ -102,5 +102,5 @@ def typed_data(machine: Machine, operand: Operand, kind: Kind, count: int) -> li
 def write_old(machine: Machine, instruction: Instruction, old: Value) -> None:
     """Write what an atomic found in memory, where the instruction returns it."""
     if instruction.destinations:
-        unsigned = U64 if old.kind.bits == 64 else U32  # noqa: PLR2004 - two registers
+        unsigned = U64 if old.kind.bits == 64 else U32  # two registers
         machine.write(instruction.destinations[0], bitcast(old, unsigned))

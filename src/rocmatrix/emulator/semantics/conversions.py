@@ -81,7 +81,7 @@ def to_fnuz(a: Value, form: Fnuz, mode: Mode) -> Value:
     sign = bits >> 24 & 0x80
     result = where(code == 0, code, code | sign)
     saturated = sign | 0x7F
-    finite = exponent(a) != 0xFF  # noqa: PLR2004 - infinity and NaN
+    finite = exponent(a) != 0xFF  # infinity and NaN
     beyond = where(finite, saturated, _NAN) if mode.fp16_overflow else bits.constant(U32, _NAN)
     return where(magnitude < form.overflow, result, beyond)
 
@@ -114,8 +114,8 @@ def to_f16(a: Value, mode: Mode) -> Value:
     """Return a float32 as float16; too large numbers become the largest where MODE says FP16_OVFL."""
     result = convert(a, F16)
     if mode.fp16_overflow:
-        finite = exponent(a) != 0xFF  # noqa: PLR2004 - infinity and NaN
-        infinite = exponent(result) == 0x1F  # noqa: PLR2004 - infinity and NaN
+        finite = exponent(a) != 0xFF  # infinity and NaN
+        infinite = exponent(result) == 0x1F  # infinity and NaN
         largest = where(sign_is_set(a), result.constant(F16, -65504.0), 65504.0)
         result = where(finite & infinite, largest, result)
     return result
@@ -143,7 +143,7 @@ def normalized(a: Value, kind: Kind) -> Value:
 
 def to_u8(a: Value) -> Value:
     """Return a float32 rounded to an unsigned byte, saturated, as U32."""
-    limited = where(a > 255.0, 255.0, where(a > 0.0, a, 0.0))  # noqa: PLR2004 - a byte's range
+    limited = where(a > 255.0, 255.0, where(a > 0.0, a, 0.0))  # a byte's range
     return convert(rndne(limited), U32)
 
 

@@ -98,7 +98,7 @@ def ds_swizzle_b32(machine: Machine, instruction: Instruction) -> None:
     if not offset & 0x8000:
         and_mask, or_mask, xor_mask = offset & 31, offset >> 5 & 31, offset >> 10 & 31
         source = lane & 32 | (lane & and_mask | or_mask) ^ xor_mask
-    elif offset & 0xFF00 == 0x8000:  # noqa: PLR2004 - the quad permutation (LLVM, SIDefines.h, namespace Swizzle)
+    elif offset & 0xFF00 == 0x8000:  # the quad permutation (LLVM, SIDefines.h, namespace Swizzle)
         pattern = machine.constant(U32, offset & 0xFF)
         source = lane & 0xFFFFFFFC | pattern >> (lane & 3) * 2 & 3
     else:

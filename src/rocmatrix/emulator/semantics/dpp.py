@@ -22,7 +22,7 @@ class Permuted:
 
     def value(self, kind: Kind) -> Value:
         """Return the source as a value of a kind."""
-        if kind.bits == 64:  # noqa: PLR2004 - two registers
+        if kind.bits == 64:  # two registers
             low, high = (convert(register, U64) for register in self.registers)
             return bitcast(low | high << 32, kind)
         return low_part(self.registers[0], kind) if kind in SMALL else bitcast(self.registers[0], kind)
@@ -32,15 +32,15 @@ def source_lanes(control: int) -> tuple[int | None, ...] | None:
     """Return for each lane the lane that it reads, ``None`` where there is none; ``None`` for unknown controls."""
     lanes = range(WAVE)
     amount = control & 0xF
-    if control <= 0xFF:  # noqa: PLR2004 - quad_perm
+    if control <= 0xFF:  # quad_perm
         return tuple(lane & ~3 | control >> 2 * (lane & 3) & 3 for lane in lanes)
-    if 0x101 <= control <= 0x10F:  # noqa: PLR2004 - row_shl
+    if 0x101 <= control <= 0x10F:  # row_shl
         return tuple(lane + amount if lane % _ROW + amount < _ROW else None for lane in lanes)
-    if 0x111 <= control <= 0x11F:  # noqa: PLR2004 - row_shr
+    if 0x111 <= control <= 0x11F:  # row_shr
         return tuple(lane - amount if lane % _ROW >= amount else None for lane in lanes)
-    if 0x121 <= control <= 0x12F:  # noqa: PLR2004 - row_ror
+    if 0x121 <= control <= 0x12F:  # row_ror
         return tuple(lane & ~15 | (lane - amount) % _ROW for lane in lanes)
-    if 0x150 <= control <= 0x15F:  # noqa: PLR2004 - row_newbcast, from gfx90a on
+    if 0x150 <= control <= 0x15F:  # row_newbcast, from gfx90a on
         return tuple(lane & ~15 | amount for lane in lanes)
     whole: dict[int, tuple[int | None, ...]] = {
         0x130: tuple(lane + 1 if lane + 1 < WAVE else None for lane in lanes),

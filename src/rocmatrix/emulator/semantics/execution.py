@@ -56,10 +56,10 @@ def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode)
         return
     kinds = [kind for kind in operation.results if kind.is_float]
     for kind in kinds:
-        rounding = mode.round_32 if kind.bits == 32 else mode.round_16_64  # noqa: PLR2004 - float32
+        rounding = mode.round_32 if kind.bits == 32 else mode.round_16_64  # float32
         if rounding is not Rounding.NEAREST_EVEN:
             raise UnsupportedError(f"rounding mode {rounding.name}", instruction=instruction)
-        if kind.bits == 16 and mode.fp16_overflow and not operation.uses_mode:  # noqa: PLR2004 - float16
+        if kind.bits == 16 and mode.fp16_overflow and not operation.uses_mode:  # float16
             raise UnsupportedError("float16 arithmetic with FP16_OVFL set", instruction=instruction)
 
 
@@ -69,16 +69,14 @@ def execute_vector(machine: Machine, instruction: Instruction) -> None:
     mode = machine.mode
     refuse_rounding(operation, instruction, mode)
     moved = permuted(machine, instruction) if instruction.dpp else None
-    values = [
-        _source(machine, instruction, operation, number, kind, moved) for number, kind in enumerate(operation.operands)
-    ]
+    values = [_source(machine, instruction, operation, number, moved) for number in range(len(operation.operands))]
     if instruction.clamp and not any(kind.is_float for kind in operation.results):
         results: tuple[Value, ...] = (saturated(operation, instruction, values),)
     else:
         results = results_of(operation, values, mode)
     lanes = moved.lanes if moved else None
     for value, destination in zip(results, instruction.destinations, strict=True):
-        _write(machine, instruction, operation, destination, value, lanes)
+        _write(machine, instruction, operation, destination, value, lanes=lanes)
     if instruction.name.startswith("v_cmpx_"):
         machine.write_exec(results[0])
 
@@ -88,7 +86,7 @@ def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
     kinds = (*operation.operands, *operation.results)
     if instruction.op_sel and ("_legacy_" in operation.name or not any(kind in SMALL for kind in kinds)):
         raise UnsupportedError("op_sel on an operation that has no such halves", instruction=instruction)
-    has_wide = any(kind.bits == 64 for kind in kinds)  # noqa: PLR2004 - two registers
+    has_wide = any(kind.bits == 64 for kind in kinds)  # two registers
     if instruction.dpp and has_wide and instruction.dpp.control & 0x1F0 != _ROW_BROADCAST:
         raise UnsupportedError("this DPP control on a 64-bit operation", instruction=instruction)
     if instruction.clamp and all(kind is BOOL for kind in operation.results):
@@ -103,19 +101,17 @@ def _source(
     instruction: Instruction,
     operation: Arithmetic,
     number: int,
-    kind: Kind,
     moved: Permuted | None,
 ) -> Value:
-    operand = instruction.sources[number]
+    operand, kind = instruction.sources[number], operation.operands[number]
     if kind is BOOL:
         return machine.read_mask(operand)
-    value = _raw_source(machine, instruction, number, operand, kind, moved)
+    value = _raw_source(machine, instruction, number, kind, moved)
     return source_modified(value, operand, machine.mode, flushes=operation.flushes)
 
 
-def _raw_source(
-    machine: Machine, instruction: Instruction, number: int, operand: Operand, kind: Kind, moved: Permuted | None
-) -> Value:
+def _raw_source(machine: Machine, instruction: Instruction, number: int, kind: Kind, moved: Permuted | None) -> Value:
+    operand = instruction.sources[number]
     if moved is not None and number == 0:
         return moved.value(kind)
     sdwa = instruction.sdwa
@@ -155,6 +151,7 @@ def _write(
     operation: Arithmetic,
     destination: Operand,
     value: Value,
+    *,
     lanes: Value | None,
 ) -> None:
     if value.kind is BOOL:
@@ -162,7 +159,7 @@ def _write(
         return
     if value.kind.is_float:
         value = result_modified(value, instruction, machine.mode, flushes=operation.flushes)
-    if value.kind.bits == 64:  # noqa: PLR2004 - two registers
+    if value.kind.bits == 64:  # two registers
         machine.write(destination, bitcast(value, U64), lanes)
         return
     register = as_register(value)

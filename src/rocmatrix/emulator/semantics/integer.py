@@ -8,7 +8,6 @@ from rocmatrix.emulator.algebra import (
     I64,
     U16,
     U32,
-    U64,
     Value,
     bitcast,
     convert,
@@ -195,8 +194,8 @@ def v_perm_b32(a: Value, b: Value, selectors: Value) -> Value:
         byte = low(both >> (wide(selector) & 7) * 8) & 0xFF
         sign_bit = (wide(selector) - 8) * 16 + 15
         sign = where((both >> (sign_bit & 63) & 1) != 0, selector.constant(U32, 0xFF), 0)
-        special = where(selector < 12, sign, where(selector == 12, selector.constant(U32, 0), 0xFF))  # noqa: PLR2004
-        result = result | where(selector < 8, byte, special) << 8 * number  # noqa: PLR2004 - the bytes end here
+        special = where(selector < 12, sign, where(selector == 12, selector.constant(U32, 0), 0xFF))
+        result = result | where(selector < 8, byte, special) << 8 * number  # the bytes end here
     return result
 
 

@@ -78,7 +78,7 @@ def _two(machine: Machine, instruction: Instruction, form: re.Match[str]) -> Non
     base = machine.read(instruction.sources[0], U32)
     bits = instruction.memory
     offsets = (bits.offset * unit, bits.offset1 * unit) if bits else (0, 0)
-    kind = U64 if size == 8 else U32  # noqa: PLR2004 - two registers each
+    kind = U64 if size == 8 else U32  # two registers each
     if form[1] == "write":
         sources = instruction.sources[1:]
         data = [data_to_store(machine, source, Access(size=size)) for source in sources]

@@ -115,6 +115,7 @@ class Machine(Protocol):
         kind: Kind,
         combine: Combine,
         data: Sequence[Value],
+        *,
         lanes: Value | None = None,
     ) -> Value:
         """Replace memory by a combination of itself and data, lane after lane; give what was there before."""

@@ -134,17 +134,14 @@ MATRIX = _table()
 @cache
 def operand_places(operation: MatrixOperation, *, rows: int) -> tuple[tuple[tuple[Place, ...], ...], ...]:
     """Return places of A (``rows`` = m) or B transposed (``rows`` = n): block, row, k."""
-    per_lane = operation.elements
     return tuple(
-        tuple(
-            tuple(_operand_place(operation, block, row, k, rows, per_lane) for k in range(operation.k))
-            for row in range(rows)
-        )
+        tuple(tuple(_operand_place(operation, block, row, k, rows) for k in range(operation.k)) for row in range(rows))
         for block in range(operation.blocks)
     )
 
 
-def _operand_place(operation: MatrixOperation, block: int, row: int, k: int, rows: int, per_lane: int) -> Place:
+def _operand_place(operation: MatrixOperation, block: int, row: int, k: int, rows: int) -> Place:
+    per_lane = operation.elements
     if operation.name == "v_mfma_f64_4x4x4_4b_f64":
         return Place(lane=row + rows * block + WAVE // operation.k * k, element=0)
     group = k // per_lane if operation.blocks == 1 else block
@@ -169,7 +166,7 @@ def _result_place(operation: MatrixOperation, block: int, row: int, column: int)
         return Place(lane=column + columns * block + WAVE // operation.m * row, element=0)
     if operation.result == "f64":
         return Place(lane=column + columns * (row % 4), element=row // 4)
-    if operation.m == 4:  # noqa: PLR2004 - sixteen blocks of 4 x 4
+    if operation.m == 4:  # sixteen blocks of 4 x 4
         return Place(lane=column + columns * block, element=row)
     groups = WAVE // columns
     per_block = operation.m // groups

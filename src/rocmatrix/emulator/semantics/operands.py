@@ -77,7 +77,7 @@ def read_operand(machine: Machine, instruction: Instruction, operand: Operand, k
         return constant_operand(machine, instruction, operand.index, kind)
     if operand.file is RegisterFile.LITERAL:
         return literal_operand(machine, operand.index, kind)
-    if kind.bits >= 32:  # noqa: PLR2004 - the width of a register
+    if kind.bits >= 32:  # the width of a register
         return machine.read(operand, kind)
     return low_part(machine.read(operand, U32), kind)
 
@@ -96,7 +96,7 @@ def constant_operand(machine: Machine, instruction: Instruction, index: int, kin
     bits = float_constant_bits(index, max(kind.bits, 16)) if kind is not U8 else None
     if bits is not None:
         # 16-bit integer operations take the float16; LLVM emits none, and hardware generations differ
-        if kind.bits == 16 and not kind.is_float:  # noqa: PLR2004 - half a register
+        if kind.bits == 16 and not kind.is_float:  # half a register
             raise UnsupportedError("a float constant for a 16-bit integer operand", instruction=instruction)
         return bitcast(machine.constant(unsigned, bits), kind)
     if SHARED_BASE <= index <= PRIVATE_LIMIT or index in (VCCZ, EXECZ, SCC):

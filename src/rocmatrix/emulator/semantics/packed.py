@@ -1,4 +1,4 @@
-"""VOP3P: two operations at once on the halves of registers, mixed-precision fused multiply-add, integer dot products."""
+"""VOP3P: two operations at once on halves of registers, mixed-precision fused multiply-add, integer dot products."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _execute_halves(machine: Machine, instruction: Instruction) -> None:
     refuse_rounding(operation, instruction, machine.mode)
     low = _half(machine, instruction, operation, upper=False)
     high = _half(machine, instruction, operation, upper=True)
-    if operation.results[0].bits == 32:  # noqa: PLR2004 - each half fills a register
+    if operation.results[0].bits == 32:  # each half fills a register
         both = convert(bitcast(low, U32), U64) | convert(bitcast(high, U32), U64) << 32
         machine.write(instruction.destinations[0], both)
         return
@@ -103,7 +103,7 @@ def part_of(machine: Machine, instruction: Instruction, operand: Operand, kind: 
     """
     if operand.file is RegisterFile.CONSTANT:
         return _constant_part(machine, instruction, operand, kind, upper=upper)
-    if kind.bits == 32:  # noqa: PLR2004 - a register each
+    if kind.bits == 32:  # a register each
         single = operand.file is RegisterFile.SGPR and operand.count == 1
         if single and upper:
             raise UnsupportedError("the upper half of a single SGPR", instruction=instruction)
@@ -115,9 +115,9 @@ def part_of(machine: Machine, instruction: Instruction, operand: Operand, kind: 
 def _constant_part(machine: Machine, instruction: Instruction, operand: Operand, kind: Kind, *, upper: bool) -> Value:
     integer = integer_constant(operand.index)
     if integer is not None:
-        if kind.bits == 32 and upper and integer:  # noqa: PLR2004 - what is above 32 bits is not documented
+        if kind.bits == 32 and upper and integer:  # what is above 32 bits is not documented
             raise UnsupportedError("the upper half of a constant", instruction=instruction)
-        shifted = integer >> 16 if upper and kind.bits == 16 else integer  # noqa: PLR2004 - half a register
+        shifted = integer >> 16 if upper and kind.bits == 16 else integer  # half a register
         return read_constant(machine, kind, shifted)
     bits = float_constant_bits(operand.index, kind.bits)
     if bits is None or not kind.is_float or upper:
@@ -129,7 +129,7 @@ def _constant_part(machine: Machine, instruction: Instruction, operand: Operand,
 def read_constant(machine: Machine, kind: Kind, bits: int) -> Value:
     """Return the low bits of a number as a kind."""
     register = machine.constant(U32, bits)
-    return bitcast(register, kind) if kind.bits == 32 else low_part(register, kind)  # noqa: PLR2004
+    return bitcast(register, kind) if kind.bits == 32 else low_part(register, kind)
 
 
 def _execute_mixed(machine: Machine, instruction: Instruction) -> None:

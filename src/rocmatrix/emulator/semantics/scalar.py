@@ -156,7 +156,7 @@ def extract_field(a: Value, field: Value) -> Pair:
     bits = a.kind.bits
     offset = field & (bits - 1)
     width = field >> 16 & 0x7F
-    unsigned = U64 if bits == 64 else U32  # noqa: PLR2004 - the other width
+    unsigned = U64 if bits == 64 else U32  # the other width
     shifted = a >> offset
     spare = convert(bits - where(width < bits, width, bits), unsigned)
     moved = bitcast(bitcast(shifted, unsigned) << spare, a.kind) >> spare
@@ -223,7 +223,7 @@ def leading_zeros_or_minus_one(a: Value) -> Value:
 
 def _single_bits() -> None:
     for bits in (32, 64):
-        kind: Kind = U64 if bits == 64 else U32  # noqa: PLR2004 - the other width
+        kind: Kind = U64 if bits == 64 else U32  # the other width
         one = f"{kind.label} <- u32 {kind.label}"
 
         def bit(old: Value, index: Value, mask: int = bits - 1) -> Value:

@@ -77,7 +77,7 @@ def _atomic(machine: Machine, instruction: Instruction, what: str) -> None:
     atomic = ATOMICS[what]
     data = typed_data(machine, instruction.sources[-1], atomic.kind, atomic.operands)
     target = _target(machine, instruction, atomic.kind.bits // 8)
-    old = machine.atomic(target.space, target.address, atomic.kind, atomic.combine, data, target.lanes)
+    old = machine.atomic(target.space, target.address, atomic.kind, atomic.combine, data, lanes=target.lanes)
     write_old(machine, instruction, old)
 
 
