@@ -9,7 +9,7 @@ later region or a whole-wave function needs is kept in an array.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rocmatrix.emulator.algebra import BOOL, U64, Kind, Op, Value
@@ -97,6 +97,7 @@ class Body:
         """Start with one empty region."""
         self.regions = [Region()]
         self.declarations: list[str] = []
+        self.before_new_region: Callable[[], None] = lambda: None
         self._count = 0
         self._constants: dict[tuple[Kind, str], Expression] = {}
         self._lane_masks: dict[str, Expression] = {}
@@ -114,6 +115,7 @@ class Body:
     def new_region(self) -> None:
         """End the last region, unless it is empty."""
         if any(self.regions[-1].parts) or self.regions[-1].masks:
+            self.before_new_region()
             self.regions.append(Region())
             self._lane_masks.clear()
 
@@ -178,10 +180,13 @@ class Body:
         return result
 
     def store_lanes(self, text: str, value: Expression) -> None:
-        """Write a statement of the loop that has an effect: ``{0}`` is the value."""
-        if self._too_late(value, as_array=False):
-            self.new_region()
+        """Write a statement of the last loop that has an effect: ``{0}`` is the value, which is known there."""
         self._add(LOOP, Statement(text, (value,), frozenset(), None, effect=True))
+
+    def reach(self, *values: Expression) -> None:
+        """Begin a new region if the last one's loop runs too early for a value."""
+        if any(self._too_late(value, as_array=False) for value in values):
+            self.new_region()
 
     def _add(self, part: int, statement: Statement) -> None:
         self.regions[-1].parts[part].append(statement)

@@ -14,8 +14,8 @@ class Renderer:
         self._body = body
         self._used: set[str] = set()
         self._kept: dict[str, Expression] = {}
-        self._regions = [self._needed(region) for region in reversed(body.regions)][::-1]
         self._reloaded: set[str] = set()
+        self._regions = [self._needed(number, region) for number, region in reversed([*enumerate(body.regions)])][::-1]
 
     def text(self) -> str:
         """Return declarations and statements, without the braces of the function."""
@@ -28,7 +28,7 @@ class Renderer:
             lines += self._region(number, region)
         return "\n".join(lines) + "\n"
 
-    def _needed(self, region: Region) -> Region:
+    def _needed(self, number: int, region: Region) -> Region:
         """Return a region without the statements whose results nobody reads; call for the last region first."""
         needed = Region()
         needed.parts[AFTER].extend(self._live(region.parts[AFTER]))
@@ -38,7 +38,6 @@ class Renderer:
                 self._use(mask)
         needed.parts[LOOP].extend(self._live(region.parts[LOOP]))
         needed.parts[BEFORE].extend(self._live(region.parts[BEFORE]))
-        number = self._body.regions.index(region)
         self._find_crossing(needed, number)
         return needed
 

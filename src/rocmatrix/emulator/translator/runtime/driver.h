@@ -19,6 +19,7 @@ __attribute__((visibility("default"))) int run_wave(struct wave* W, s_u64 limit)
       result = UNKNOWN;
       break;
     }
+    W->last = W->pc;
     result = next(W);
     if (result == FLOWED && W->executed >= limit) result = LIMIT;
     if (result > FLOWED) break;

@@ -214,3 +214,9 @@ OUTLINE const uint8_t* scalar_place(struct wave* W, s_u64 address, s_u64 size, s
 
 MOVES(u32)
 MOVES(u64)
+
+INLINE s_u32 word_at(const uint8_t* place) {
+  s_u32 word;
+  __builtin_memcpy(&word, place, sizeof word);
+  return word;
+}

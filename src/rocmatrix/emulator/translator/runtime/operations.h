@@ -44,6 +44,8 @@ VECTOR(v_mask16, int16_t);
 VECTOR(v_mask64, int64_t);
 VECTOR(v_bits, _Bool);
 
+#define ALIGNED __attribute__((aligned(64)))
+#define LOOP _Pragma("clang loop unroll(disable)") for (int g = 0; g < GROUPS; ++g)
 #define CAST(type, value) __builtin_convertvector((value), type)
 #define BITS(type, value) __builtin_bit_cast(type, (value))
 

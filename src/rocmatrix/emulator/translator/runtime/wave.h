@@ -32,6 +32,7 @@ struct wave {
   s_u64 scc;
   s_u64 pc;
   s_u64 executed;
+  s_u64 last;               // where the last block begins
   s_u64 base;               // where the code begins
   s_u64 code_size;
   const block* blocks;      // one entry for each dword of the code, or null
