@@ -15,7 +15,7 @@ from pathlib import Path
 from rocmatrix.build.diagnostics import first_error, relative_to
 from rocmatrix.engine.interface import Command, Engine
 from rocmatrix.errors import BuildError
-from rocmatrix.toolchain.interface import Step
+from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
 
 TIMEOUT = 3600.0
 """Seconds that the graph of one unit may take."""
@@ -40,6 +40,7 @@ class GraphRun:
         jobs: commands at the same time.
         log: takes each line that is printed.
         on_step: told when a step is done.
+        on_damage: told what was damaged in a cache and is made again.
     """
 
     engine: Engine
@@ -49,6 +50,7 @@ class GraphRun:
     jobs: int
     log: Callable[[str], None]
     on_step: OnStep
+    on_damage: Callable[[str], None]
 
 
 def ninja_text(steps: Sequence[Step]) -> str:
@@ -92,6 +94,8 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
         run.log(relative_to(run.project, line))
         if match := _PROGRESS.match(line):
             run.on_step(int(match[1]), int(match[2]), match[3])
+        elif line.startswith(DAMAGED_CACHE):
+            run.on_damage(line.removeprefix(DAMAGED_CACHE))
 
     done = run.engine.run(
         Command(

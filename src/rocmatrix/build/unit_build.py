@@ -150,6 +150,9 @@ def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, lo
     def on_step(done: int, total: int, label: str) -> None:
         workshop.emit(UnitProgress(unit=unit, stage=Stage.BUILD, done=done, total=total, step=label))
 
+    def on_damage(what: str) -> None:
+        workshop.emit(Notice(level="warning", message=f"damaged cache: {what}", where=unit))
+
     run = GraphRun(
         engine=workshop.engine,
         folder=request.work,
@@ -158,6 +161,7 @@ def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, lo
         jobs=workshop.jobs,
         log=_line_writer(log),
         on_step=on_step,
+        on_damage=on_damage,
     )
     steps = toolchain.steps(request)
     workshop.announcements.make(steps, workshop.emit)

@@ -14,6 +14,9 @@ from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import Gate, ToolchainIdentity
 
+DAMAGED_CACHE = "rocmatrix: damaged cache: "
+"""Begins a line that a step prints when it finds that a shared file is not what was made, and makes it again."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRequest:

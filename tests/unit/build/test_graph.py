@@ -6,13 +6,14 @@ import pytest
 from rocmatrix.build.graph import GraphRun, ninja_text, run_graph
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import BuildError
-from rocmatrix.toolchain.interface import Step
+from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
 
 
 @dataclass
 class Seen:
     lines: list[str] = field(default_factory=list)
     steps: list[tuple[int, int, str]] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
 
 
 def run(steps: list[Step], folder: Path, *, jobs: int = 2) -> Seen:
@@ -27,6 +28,7 @@ def run(steps: list[Step], folder: Path, *, jobs: int = 2) -> Seen:
             jobs=jobs,
             log=seen.lines.append,
             on_step=lambda done, total, label: seen.steps.append((done, total, label)),
+            on_damage=seen.damage.append,
         ),
     )
     return seen
@@ -42,6 +44,11 @@ def test_steps_run_in_the_order_of_their_files(tmp_path: Path) -> None:
     seen = run([shell('cat "$1" > "$0"', second, first, label="b"), shell('echo 1 > "$0"', first, label="a")], tmp_path)
     assert second.read_text() == "1\n"
     assert seen.steps == [(1, 2, "a"), (2, 2, "b")]
+
+
+def test_a_step_that_found_damage_in_a_cache_is_heard(tmp_path: Path) -> None:
+    step = shell('echo "$SAID"; echo 1 > "$0"', tmp_path / "made", SAID=f"{DAMAGED_CACHE}a.so is made again")
+    assert run([step], tmp_path).damage == ["a.so is made again"]
 
 
 @pytest.mark.parametrize("name", ["a b", "$HOME", "$$", "a$ b", "a:b", "'", "#"])

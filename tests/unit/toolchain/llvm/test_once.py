@@ -8,14 +8,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
+from rocmatrix.toolchain.interface import DAMAGED_CACHE
 from rocmatrix.toolchain.llvm.facts import TASKS
+from rocmatrix.toolchain.llvm.tasks import once
 
 ONCE = (sys.executable, "-I", "-S", str(TASKS / "once.py"))
 LIMIT = 30.0
 
 
 def shell(text: str) -> list[str]:
-    return ["/bin/sh", "-c", text]
+    """Return a command that runs a script in which ``{made}`` and ``{scratch}`` stand for the places."""
+    script = text.replace("{made}", '"$MADE"').replace("{scratch}", '"$SCRATCH"')
+    return ["/bin/sh", "-c", f'MADE="$0" SCRATCH="$1"; {script}', "{made}", "{scratch}"]
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -23,7 +29,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def visible(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
 
 
 def test_commands_run_one_after_the_other_and_leave_their_files(tmp_path: Path) -> None:
@@ -34,9 +40,54 @@ def test_commands_run_one_after_the_other_and_leave_their_files(tmp_path: Path) 
 
 
 def test_a_file_that_is_there_is_not_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("kept")
-    assert run(tmp_path, "a", "--", "/bin/false").returncode == 0
+    assert run(tmp_path, "a", "--", *shell("printf kept > {made}/a")).returncode == 0
+    done = run(tmp_path, "a", "--", "/bin/false")
+    assert (done.returncode, done.stdout) == (0, "")
     assert (tmp_path / "a").read_text() == "kept"
+
+
+def damaged(content: bytes) -> list[bytes]:
+    """Return what a file may have become: empty, cut short, longer, one bit another."""
+    return [b"", content[:-1], content + b"\0", bytes([content[0] ^ 1]) + content[1:]]
+
+
+@pytest.mark.parametrize("name", ["a", "sub/b"])
+def test_a_file_that_is_not_what_was_made_is_made_anew_and_that_is_said(tmp_path: Path, name: str) -> None:
+    words = ("a", "sub/b", "--", *shell("mkdir {made}/sub; printf one > {made}/a; printf two > {made}/sub/b"))
+    assert run(tmp_path, *words).stdout == ""
+    content = (tmp_path / name).read_bytes()
+    for other in damaged(content):
+        (tmp_path / name).write_bytes(other)
+        said = run(tmp_path, *words).stdout
+        assert said.startswith(f"{DAMAGED_CACHE}{name} in {tmp_path}, ")
+        assert (tmp_path / name).read_bytes() == content
+        assert run(tmp_path, *words).stdout == ""
+
+
+def test_digests_that_are_damaged_are_no_proof(tmp_path: Path) -> None:
+    words = ("a", "--", *shell("printf one > {made}/a"))
+    run(tmp_path, *words)
+    for other in damaged((tmp_path / ".a.sha256").read_bytes()):
+        (tmp_path / ".a.sha256").write_bytes(other)
+        assert run(tmp_path, *words).stdout.startswith(DAMAGED_CACHE)
+        assert run(tmp_path, *words).stdout == ""
+
+
+def test_a_file_of_unknown_origin_is_not_relied_on(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("whose?")
+    assert run(tmp_path, "a", "--", *shell("printf made > {made}/a")).returncode == 0
+    assert (tmp_path / "a").read_text() == "made"
+
+
+@pytest.mark.parametrize("word", ["x{made}", "/{scratch}/{made}", "{made}x", "-o{scratch}/y", "{}"])
+def test_only_the_beginning_of_a_word_is_a_place(tmp_path: Path, word: str) -> None:
+    steps = [*shell('printf %s "$2" > {made}/a'), word]
+    assert run(tmp_path / "{made} {scratch}", "a", "--", *steps).returncode == 0
+    assert (tmp_path / "{made} {scratch}" / "a").read_text() == word
+
+
+def test_the_line_about_damage_is_the_one_that_the_build_stage_hears() -> None:
+    assert once.DAMAGED == DAMAGED_CACHE
 
 
 def test_all_are_made_where_one_is_missing(tmp_path: Path) -> None:
