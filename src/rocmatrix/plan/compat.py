@@ -73,6 +73,10 @@ class HipSoname:
     source: str
     verified: bool
 
+    def covers(self, rocm: str) -> bool:
+        """Return whether this is the SONAME in a ROCm minor."""
+        return minor_key(self.first) <= minor_key(rocm) <= minor_key(self.last)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ArchSupport:
@@ -146,7 +150,7 @@ class Compat:
             InputError: none is known.
         """
         for row in self.hip_sonames:
-            if minor_key(row.first) <= minor_key(rocm) <= minor_key(row.last):
+            if row.covers(rocm):
                 return row.soname
         known = in_words([f"{row.first} to {row.last}" for row in self.hip_sonames])
         raise InputError(

@@ -1,6 +1,7 @@
-"""Facts from outside that the toolchain relies on: the compiler's set-up, SONAMEs, and what stub libraries export.
+"""Facts from outside that the toolchain relies on: the compiler's set-up, and what stub libraries export.
 
-They live in ``data/*.toml``, each with its source, the date it was read, and whether it was seen or taken on trust.
+They live in ``data/*.toml``, SONAMEs in ``plan/compat.toml``, each with its source, the date it was read, and whether it
+was seen or taken on trust.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import msgspec
 
 from rocmatrix import digest
 from rocmatrix.digest import Digest
+from rocmatrix.plan.compat import HipSoname, load_compat
+from rocmatrix.plan.version import minor_key
 
 FOLDER = Path(__file__).parent
 DATA = FOLDER / "data"
@@ -50,10 +53,10 @@ class ZigFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Soname:
-    """Name that the HIP runtime of one ROCm major is loaded by."""
+class HipDeclarations:
+    """The first ROCm minor that our declarations of HIP hold for; ``declarations.hip`` in ``data/hip.toml``."""
 
-    soname: str
+    first: str
     source: str
     date: str
     verified: bool
@@ -66,28 +69,29 @@ def zig_facts() -> ZigFacts:
 
 
 @cache
-def sonames() -> dict[str, Soname]:
-    """Return the HIP runtime's SONAME by ROCm major, e.g. ``"7"``."""
-    return msgspec.convert(_load("hip.toml")["sonames"], dict[str, Soname])
+def hip_runtimes() -> tuple[HipSoname, ...]:
+    """Return the HIP runtimes of compat.toml that our declarations hold for."""
+    declared = msgspec.convert(_load("hip.toml")["declarations"], dict[str, HipDeclarations])["hip"]
+    return tuple(row for row in load_compat().hip_sonames if minor_key(row.first) >= minor_key(declared.first))
 
 
 def hip_soname(rocm: str) -> str | None:
-    """Return the HIP runtime's SONAME for a ROCm minor such as ``7.2``, or ``None`` if it is not known."""
-    found = sonames().get(rocm.partition(".")[0])
-    return found.soname if found else None
+    """Return the HIP runtime's SONAME for a ROCm minor such as ``7.2``, or ``None`` if it cannot be linked against."""
+    return next((row.soname for row in hip_runtimes() if row.covers(rocm)), None)
 
 
 @cache
 def recipe_digest() -> Digest:
-    """Return the digest of the recipe's own files: code, stub data, shim, probe, HIP declarations."""
+    """Return the digest of the recipe: its own code, stub data, shim, probe, HIP declarations, and the SONAMEs."""
     files = [*FOLDER.rglob("*"), *HIP_INCLUDE.rglob("*"), BUNDLER]
-    return digest.of_named_files(
-        {
-            path.relative_to(FOLDER.parent).as_posix(): path
-            for path in files
-            if path.is_file() and "__pycache__" not in path.parts
-        }
-    )
+    own = {
+        path.relative_to(FOLDER.parent).as_posix(): path
+        for path in files
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    sonames = [[row.first, row.last, row.soname] for row in hip_runtimes()]
+    parts = [("files", digest.of_named_files(own).encode()), ("sonames", digest.canonical_json(sonames))]
+    return digest.of_parts(parts)
 
 
 def _load(name: str) -> dict[str, object]:

@@ -20,8 +20,8 @@ from rocmatrix.toolchain.llvm.facts import (
     FOLDER,
     HIP_INCLUDE,
     TASKS,
+    hip_runtimes,
     recipe_digest,
-    sonames,
     zig_facts,
 )
 
@@ -95,7 +95,7 @@ class Kit:
 
     def _files_step(self) -> Step:
         stubs = [
-            *((self.hip(known.soname), "hip.toml", "libamdhip64.so") for known in sonames().values()),
+            *((self.hip(known.soname), "hip.toml", "libamdhip64.so") for known in hip_runtimes()),
             *((path, "torch.toml", path.name) for path in self.torch()),
             *((path, "cxx_abi.toml", path.name) for path in self.cxx()),
         ]

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Abi, Unit
-from rocmatrix.toolchain.llvm.facts import HIP_INCLUDE, hip_soname, sonames
+from rocmatrix.toolchain.llvm.facts import HIP_INCLUDE, hip_runtimes, hip_soname
 from rocmatrix.toolchain.llvm.includes import included_files, read_includes
 
 WHO_COULD = "The toolchains almalinux, therock and hipcc have all of ROCm and could."
@@ -58,7 +58,7 @@ def objection(unit: Unit, manifest: Manifest, archs: frozenset[str]) -> str | No
     if unit.abi is Abi.NOARCH or manifest.torch is None or unit.torch is None or unit.rocm is None:
         return "llvm builds extensions for one ROCm, and this unit has no compiled code."
     if hip_soname(unit.rocm) is None:
-        known = " and ".join(f"{major}.x" for major in sorted(sonames()))
+        known = " and ".join(f"{row.first} to {row.last}" for row in hip_runtimes())
         return f"llvm does not know the SONAME of libamdhip64 in ROCm {unit.rocm}, only of ROCm {known}. {WHO_COULD}"
     if unknown := [arch for arch in unit.archs if arch.partition(":")[0] not in archs]:
         return f"The clang of llvm does not know {', '.join(unknown)}. {WHO_COULD}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocmatrix.toolchain.llvm.facts import DATA, HIP_INCLUDE, sonames, zig_facts
+from rocmatrix.toolchain.llvm.facts import DATA, HIP_INCLUDE, hip_soname, zig_facts
 from rocmatrix.toolchain.llvm.tasks.stub import StubSymbols, assembly, read_symbols, version_script
 
 CEILINGS = {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
@@ -75,5 +75,5 @@ def test_every_fact_says_where_it_is_from_and_whether_it_was_seen(path: Path) ->
 
 
 def test_facts_are_read_into_their_types() -> None:
-    assert sonames()["7"].soname == "libamdhip64.so.7"
+    assert (hip_soname("7.2"), hip_soname("6.4"), hip_soname("5.7")) == ("libamdhip64.so.7", "libamdhip64.so.6", None)
     assert zig_facts().target == "x86_64-linux-gnu.2.28"
