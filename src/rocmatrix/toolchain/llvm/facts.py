@@ -1,7 +1,7 @@
 """Facts from outside that the toolchain relies on: the compiler's set-up, and what stub libraries export.
 
-They live in ``data/*.toml``, SONAMEs in ``plan/compat.toml``, each with its source, the date it was read, and whether it
-was seen or taken on trust.
+They live in ``data/*.toml``, SONAMEs in ``plan/compat.toml``, each with its source, the date it was read, and whether
+it was seen or taken on trust.
 """
 
 from __future__ import annotations
