@@ -20,6 +20,7 @@ from rocmatrix.emulator.semantics import (
     floats,
     integer,
     lds,
+    octets,
     scalar,
     scalar_memory,
     transcendental,
@@ -36,7 +37,7 @@ from rocmatrix.emulator.wave import Status, Wave
 
 Handler = Callable[[Wave, Instruction], None]
 
-TABLES = (scalar, integer, floats, division, transcendental, conversions)
+TABLES = (scalar, integer, octets, floats, division, transcendental, conversions)
 """Modules that fill the tables of arithmetic when they are imported."""
 
 _LONGEST = 16
