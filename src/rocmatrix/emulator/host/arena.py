@@ -1,8 +1,8 @@
 """Memory of the emulated device as the host sees it: real addresses in this process, at the same place in every run.
 
 A launcher does arithmetic with device pointers, and a kernel gets them as they are; so they are real. They begin at a
-fixed address, far from what the emulator itself hands out and from where Linux maps libraries, so that a run repeats and
-a report's addresses do too. Between allocations lies a gap that no access of a kernel may touch.
+fixed address, far from what the emulator itself hands out and from where Linux maps libraries, so that a run repeats
+with the same addresses in its reports. Between allocations lies a gap that no access of a kernel may touch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BASE = 0x6000_0000_0000
 SIZE = 1 << 38
 """Bytes of address space; memory is used only where something is written."""
 ALIGNMENT = 512
-"""Bytes that allocations are aligned to: that of torch's caching allocator (c10/cuda/CUDACachingAllocator.cpp, kMinBlockSize)."""
+"""Bytes that allocations are aligned to: kMinBlockSize of torch's caching allocator (c10/core/CachingAllocator.h)."""
 GAP = 1 << 21
 POISON = 0x7B
 """What memory holds before anything is written: a large finite number in every float type of 16 bits and more."""
@@ -96,7 +96,7 @@ class Arena:
         if self._used + size > self._limit or end > BASE + SIZE:
             return None
         address = self._next
-        data = np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype=np.uint8)
+        data = np.ndarray((size,), np.uint8, memoryview((ctypes.c_uint8 * size).from_address(address)))
         data[:] = POISON
         block = Block(name=name, address=address, data=data, writable=writable, host=host)
         self._next = -(-end // ALIGNMENT) * ALIGNMENT

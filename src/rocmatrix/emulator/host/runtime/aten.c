@@ -1,9 +1,7 @@
 // Functions of the shim that are operators with a signature of their own: they become a call of the dispatcher.
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "host.h"
+#include "libc.h"
 
 int32_t torch_call_dispatcher(const char* name, const char* overload, IValue* stack, uint64_t version);
 int32_t torch_new_list_reserve_size(size_t size, List** made);

@@ -1,9 +1,7 @@
 // Memory, streams, events and errors. All work is done when it is queued, so that every stream is idle.
 
 #include "hip.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "libc.h"
 
 HipCallbacks rocmatrix_hip;
 

@@ -1,8 +1,7 @@
 // What the runtime says of the device: one gfx942 as its profile describes it.
 
-#include <string.h>
-
 #include "hip.h"
+#include "libc.h"
 
 Profile rocmatrix_profile;
 
@@ -38,7 +37,7 @@ typedef struct {
   int major, minor;
   size_t texture_alignment, texture_pitch_alignment;
   int device_overlap, compute_units, execution_timeout, integrated, map_host_memory, compute_mode;
-  int textures_and_surfaces[42];
+  int textures_and_surfaces[40];
   size_t surface_alignment;
   int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines, unified_addressing;
   int memory_clock_rate, memory_bus_width, l2_cache_size, persisting_l2, threads_per_unit, stream_priorities;
@@ -63,6 +62,8 @@ typedef struct {
 } Properties;
 _Static_assert(sizeof(Properties) == 1472, "hipDeviceProp_tR0600 has 1472 bytes");
 _Static_assert(offsetof(Properties, compute_units) == 388, "a field before multiProcessorCount is wrong");
+_Static_assert(offsetof(Properties, l2_cache_size) == 616, "a field before l2CacheSize is wrong");
+_Static_assert(offsetof(Properties, blocks_per_unit) == 712, "a field before maxBlocksPerMultiProcessor is wrong");
 _Static_assert(offsetof(Properties, arch_name) == 1160, "a field before gcnArchName is wrong");
 
 static _Thread_local int current_device;

@@ -1,9 +1,7 @@
 // Registration and launches.
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "hip.h"
+#include "libc.h"
 
 // What clang emits for a fat binary: magic "HIPF", version 1, pointer to the offload bundle.
 typedef struct {

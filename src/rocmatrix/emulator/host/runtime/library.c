@@ -1,9 +1,7 @@
 // Registration of operators, the values that travel on a stack, and the small services of torch.
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "host.h"
+#include "libc.h"
 
 Callbacks rocmatrix_callbacks;
 

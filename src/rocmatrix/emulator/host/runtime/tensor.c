@@ -1,9 +1,7 @@
 // Tensors: metadata over memory that Python gives.
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "host.h"
+#include "libc.h"
 
 static int64_t elements(const Tensor* self) {
   int64_t count = 1;

@@ -1,0 +1,214 @@
+"""A variant's shared object, loaded with stand-ins for torch and HIP, and its operators to call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rocmatrix.cases import Array
+from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.device import Options
+from rocmatrix.emulator.host.arena import Arena
+from rocmatrix.emulator.host.aten import Aten
+from rocmatrix.emulator.host.emulation import Emulation
+from rocmatrix.emulator.host.hip_library import HipLibrary
+from rocmatrix.emulator.host.launch import Launch
+from rocmatrix.emulator.host.needs import HIP_LIBRARY
+from rocmatrix.emulator.host.profiles import Profile
+from rocmatrix.emulator.host.schema import Parameter, Schema, parse_schema
+from rocmatrix.emulator.host.torch_library import TorchLibrary
+from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.errors import InputError
+
+TORCH_VERSION = (2, 13)
+"""The torch that is played: the one whose headers the stand-in follows."""
+_KEYS = ("CUDA", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+"""Dispatch keys that serve GPU tensors; ROCm builds of torch answer to CUDA."""
+
+
+class ExtensionError(Exception):
+    """An operator threw; the message is the whole text of its exception."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What a call of an operator came to.
+
+    Attributes:
+        outputs: tensors that it returned, as arrays of their own.
+        arguments: the tensors that it was given, by name, as they were afterwards.
+        launches: in their order.
+        instructions: that all waves executed together.
+    """
+
+    outputs: tuple[Array, ...]
+    arguments: Mapping[str, Array]
+    launches: tuple[Launch, ...]
+    instructions: int
+
+
+class Host:
+    """One loaded variant. One for each process: a second extension of the same name would crash it."""
+
+    def __init__(self, variant: Path, libraries: Sequence[Path], *, profile: Profile, options: Options) -> None:
+        """Load the stand-ins, then the variant, which registers its operators.
+
+        Args:
+            variant: the shared object.
+            libraries: stand-ins, libtorch_cpu.so first.
+            profile: which device the runtime says it has.
+            options: how launches are executed.
+
+        Raises:
+            InputError: the loader does not take the variant.
+            UnsupportedError: it asks for what the stand-ins do not have.
+        """
+        self._arena = Arena(profile.memory)
+        self._emulation = Emulation(self._arena, options)
+        self._launches: list[Launch] = []
+        self._instructions = 0
+        self._torch = TorchLibrary(libraries[0], self._arena, TORCH_VERSION)
+        Aten(self._torch)
+        hip = [path for path in libraries if HIP_LIBRARY.fullmatch(path.name)]
+        self._hip = HipLibrary(hip[0], self._arena, profile, self._execute) if hip else None
+        self._others = [ctypes.CDLL(str(path), mode=os.RTLD_LOCAL) for path in libraries[1:] if path not in hip]
+        try:
+            self._variant = ctypes.CDLL(str(variant), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        except OSError as err:
+            raise InputError(f"the loader does not take it: {err}", where=variant.name) from err
+        self._check()
+        self.schemas = {name: parse_schema(text) for name, text in self._torch.registrations.schemas.items()}
+
+    def call(self, operator: str, values: Mapping[str, Array]) -> Call:
+        """Call an operator with GPU tensors, as the dispatcher would.
+
+        Args:
+            operator: its name without namespace.
+            values: what is passed, by name; arrays become tensors with the same strides, or scalars where the schema
+                has one. They are given in the schema's order; names need not be the schema's.
+
+        Raises:
+            InputError: there is no such operator, or the values do not fit its schema.
+            ExtensionError: it threw.
+            FaultError: a kernel did something wrong.
+            UnsupportedError: something is beyond what is emulated.
+        """
+        schema = self._schema(operator)
+        function = self._function(operator)
+        if len(values) > len(schema.parameters):
+            what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
+            raise InputError(what, fix="Give the arguments that the operator's schema has.")
+        self._launches, self._instructions = [], 0
+        tensors: dict[str, int] = {}
+        names = [*values, *([None] * (len(schema.parameters) - len(values)))]
+        words = [
+            self._default(parameter) if name is None else self._word(parameter, name, values[name], tensors)
+            for parameter, name in zip(schema.parameters, names, strict=True)
+        ]
+        results, thrown = self._torch.call(function, words, len(schema.returns))
+        try:
+            self._check()
+            if thrown is not None:
+                raise ExtensionError(thrown)
+            return self._came_to(schema, results, tensors)
+        finally:
+            for handle in (*tensors.values(), *results):
+                self._torch.delete(handle)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the runtime answered with an error so far, though the launcher may have handled it."""
+        return tuple(self._hip.remarks) if self._hip else ()
+
+    def _came_to(self, schema: Schema, results: Sequence[int], tensors: Mapping[str, int]) -> Call:
+        if set(schema.returns) - {"Tensor"}:
+            results_text = ", ".join(schema.returns)
+            raise UnsupportedError(f"an operator that returns ({results_text})")
+        return Call(
+            outputs=tuple(self._torch.array(handle).copy() for handle in results),
+            arguments={name: self._torch.array(handle).copy() for name, handle in tensors.items()},
+            launches=tuple(self._launches),
+            instructions=self._instructions,
+        )
+
+    def _execute(self, launch: Launch, code_object: CodeObject) -> None:
+        self._launches.append(launch)
+        self._instructions += self._emulation.run(launch, code_object).instructions
+
+    def _check(self) -> None:
+        self._torch.check()
+        if self._hip:
+            self._hip.check()
+
+    def _schema(self, operator: str) -> Schema:
+        if operator not in self.schemas:
+            known = ", ".join(sorted(self.schemas)) or "none"
+            raise InputError(f"the variant has no operator {operator!r}", fix=f"Its operators are: {known}.")
+        return self.schemas[operator]
+
+    def _function(self, operator: str) -> int:
+        functions = self._torch.registrations.functions
+        for key in _KEYS:
+            if (operator, key) in functions:
+                return functions[operator, key]
+        keys = ", ".join(key for name, key in functions if name == operator) or "none"
+        raise InputError(
+            f"the operator {operator!r} has no implementation for ROCm",
+            fix=f"Register one for the dispatch key CUDA; it has these: {keys}.",
+        )
+
+    # -- arguments -----------------------------------------------------------------------------------------------
+
+    def _word(self, parameter: Parameter, name: str, value: Array, tensors: dict[str, int]) -> int:
+        word = self._plain_word(parameter, name, value, tensors)
+        return self._torch.new_optional(word) if parameter.optional else word
+
+    def _plain_word(self, parameter: Parameter, name: str, value: Array, tensors: dict[str, int]) -> int:
+        if parameter.type == "Tensor":
+            tensors[name] = self._torch.copy_in(f"the argument {name}", value, writable=parameter.mutable)
+            return self._torch.view(tensors[name], *self._extents(tensors[name]))
+        if parameter.type in {"int[]", "SymInt[]"} and value.ndim == 1:
+            return self._torch.new_list(int(item) for item in value)
+        if value.ndim == 0:
+            word = _scalar(parameter.type, value)
+            if word is not None:
+                return word
+        raise UnsupportedError(
+            f"an argument {name} of the schema's type {parameter.type} from an array of {value.shape}"
+        )
+
+    def _extents(self, handle: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        facts = self._torch.facts(handle)
+        return facts.sizes, facts.strides, facts.offset
+
+    def _default(self, parameter: Parameter) -> int:
+        """Return the value of a parameter that is not given."""
+        text = parameter.default
+        if text is None:
+            raise InputError(f"no value is given for {parameter.name}", fix="Give the arguments that the schema has.")
+        if text == "None" and parameter.optional:
+            return 0
+        literals = {"True": True, "False": False}
+        try:
+            value = np.asarray(literals[text] if text in literals else float(text))
+        except ValueError as err:
+            raise UnsupportedError(f"the default {text} of the parameter {parameter.name}") from err
+        word = _scalar(parameter.type, value)
+        if word is None:
+            raise UnsupportedError(f"the default {text} of the parameter {parameter.name}")
+        return self._torch.new_optional(word) if parameter.optional else word
+
+
+def _scalar(kind: str, value: Array) -> int | None:
+    """Return a scalar as it travels on a stack; ``None`` if the schema's type is no scalar of numbers."""
+    if kind in {"int", "SymInt", "bool"}:
+        return int(value) & ((1 << 64) - 1)
+    if kind == "float":
+        return int(struct.unpack("<Q", struct.pack("<d", float(value)))[0])
+    return None
