@@ -119,7 +119,7 @@ class InputDigests:
         unit: what the plan asks for: variant, ABI, torch, ROCm, gfx archs.
         toolchain: the toolchain's identity; ``None`` for noarch, or if it could not be resolved.
         headers: the torch headers; ``None`` if the unit needs none.
-        recipe: what rocmatrix itself adds: its recipe version and the files that it generates.
+        recipe: what rocmatrix itself adds: its recipe version, the C++ standard and the files that it generates.
     """
 
     sources: Digest

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.events import Emit
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.model import Abi, Unit
 from rocmatrix.records import HeadersOrigin
 from rocmatrix.toolchain.torch_headers import TorchPin, pinned_headers
 
@@ -21,6 +23,15 @@ class SharedHeaders:
         self._emit = emit
         self._lock = threading.Lock()
         self._got: tuple[Path, HeadersOrigin] | MissingRequirementError | None = None
+
+    def cxx_standard(self, unit: Unit) -> str:
+        """Return the C++ standard of a unit's binding: that of the torch whose headers it includes, e.g. ``c++20``.
+
+        Raises:
+            InputError: compat.toml does not know that torch.
+        """
+        torch = unit.torch if unit.abi is Abi.PER_TORCH and unit.torch else self.pin.version
+        return load_compat().cxx_standard(".".join(torch.split(".")[:2]))
 
     def get(self) -> tuple[Path, HeadersOrigin]:
         """Return the include folder and its origin.

@@ -33,16 +33,29 @@ def extension_name(project: Project) -> str:
 
 
 def input_digests(
-    project: Project, unit: Unit, *, toolchain: ToolchainIdentity | None, headers: Digest | None
+    project: Project,
+    unit: Unit,
+    *,
+    toolchain: ToolchainIdentity | None,
+    headers: Digest | None,
+    cxx_standard: str | None,
 ) -> InputDigests:
-    """Return the digests of all that decides the bytes of a unit's payload."""
+    """Return the digests of all that decides the bytes of a unit's payload.
+
+    Args:
+        project: the kernel project.
+        unit: the unit.
+        toolchain: what compiles it; ``None`` for noarch.
+        headers: of the torch headers; ``None`` if the unit needs none.
+        cxx_standard: of the binding, e.g. ``c++20``; ``None`` for noarch.
+    """
     asked = [unit.kernel, unit.variant, unit.abi, unit.torch, unit.rocm, sorted(unit.archs)]
     return InputDigests(
         sources=project.digest,
         unit=digest.of_bytes(digest.canonical_json(asked)),
         toolchain=digest.of_bytes(document.to_json(toolchain)) if toolchain else None,
         headers=headers,
-        recipe=_recipe_digest(),
+        recipe=_recipe_digest(cxx_standard),
     )
 
 
@@ -51,11 +64,12 @@ def inputs_digest(parts: InputDigests) -> Digest:
     return digest.of_bytes(document.to_json(parts))
 
 
-def _recipe_digest() -> Digest:
-    """Return the digest of the recipe version and of the texts that rocmatrix generates, for a name of its own."""
+def _recipe_digest(cxx_standard: str | None) -> Digest:
+    """Return the digest of the recipe version, the C++ standard and the texts that rocmatrix generates for any name."""
     return digest.of_parts(
         [
             ("version", str(RECIPE_VERSION).encode()),
+            ("C++ standard", (cxx_standard or "").encode()),
             ("registration.h", registration.text("_name").encode()),
             (names.OPS_NAME, ops_module.text("_name", compiled=True).encode()),
         ]

@@ -132,7 +132,8 @@ def _do(task: _Task, run: _Run) -> BuildRecord:
     clock, unit = time.monotonic(), task.unit
     identity, missing = _identity(task.toolchain)
     headers = run.workshop.headers.pin.headers_digest if unit.abi is Abi.STABLE and task.toolchain else None
-    inputs = input_digests(task.project, unit, toolchain=identity, headers=headers)
+    standard = run.workshop.headers.cxx_standard(unit) if task.toolchain else None
+    inputs = input_digests(task.project, unit, toolchain=identity, headers=headers, cxx_standard=standard)
     verdict = judge(run.store.read_record(unit.id, BuildRecord), inputs, use_cache=run.use_cache)
     if verdict.reusable:
         _finish(run, verdict.reusable, State.REUSED, verdict.reason, time.monotonic() - clock)

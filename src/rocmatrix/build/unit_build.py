@@ -17,7 +17,6 @@ from rocmatrix.build.sources import Project
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import BuildError, MissingRequirementError
 from rocmatrix.events import Emit, Notice, Stage, UnitProgress
-from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.extension import EXTENSION_SUFFIX
 from rocmatrix.plan.model import Abi, Unit
 from rocmatrix.records import Gate, HeadersOrigin
@@ -121,7 +120,6 @@ def _assembled(project: Project, scratch: Path, log: TextIO, library: Path | Non
 
 def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, include: Path | None) -> BuildRequest:
     extension = extension_name(project)
-    headers_of = unit.torch if unit.abi is Abi.PER_TORCH and unit.torch else workshop.headers.pin.version
     return BuildRequest(
         unit=unit,
         manifest=project.manifest,
@@ -132,7 +130,7 @@ def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, in
         device_cache=workshop.device_cache,
         extension=extension,
         output=scratch / "output" / f"{extension}{EXTENSION_SUFFIX}",
-        cxx_standard=load_compat().cxx_standard(".".join(headers_of.split(".")[:2])),
+        cxx_standard=workshop.headers.cxx_standard(unit),
     )
 
 

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.build.small import BUILD_TOML, make_project
+from tests.unit.build.small import BUILD_TOML, make_project, make_unit
 
-from rocmatrix.build.identity import RECIPE_VERSION, extension_name, uid
+from rocmatrix.build.identity import RECIPE_VERSION, extension_name, input_digests, inputs_digest, uid
 from rocmatrix.build.sources import read_project
 from rocmatrix.errors import InputError
 
@@ -141,3 +141,13 @@ def test_the_extension_is_named_as_kernel_builder_does(folder: Path) -> None:
     assert extension_name(project).isidentifier()
     assert len(uid(project)) == 8
     assert project.digest != uid(project)
+
+
+def test_another_cxx_standard_is_another_build_of_the_same_name(folder: Path) -> None:
+    project, unit = read_project(folder), make_unit("2.13")
+    older, newer = (
+        input_digests(project, unit, toolchain=None, headers=None, cxx_standard=standard)
+        for standard in ("c++17", "c++20")
+    )
+    assert inputs_digest(older) != inputs_digest(newer)
+    assert older.sources == newer.sources
