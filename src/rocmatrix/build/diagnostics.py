@@ -7,9 +7,10 @@ from itertools import takewhile
 from pathlib import Path
 
 _FAILED = re.compile(r"^FAILED: .*$", re.MULTILINE)
+_LOCATED = re.compile(r"^\S.*:\d+(?::\d+)?: (?:fatal )?error\b")
 _ERROR = re.compile(
     r"^(?:\S.*:\d+(?::\d+)?: (?:fatal )?error\b"  # clang and gcc: file:line:column: error: …
-    r"|(?:\S*ld(?:\.lld)?|clang(?:\+\+)?|\S*lld-link): (?:fatal )?error\b"  # linkers and drivers
+    r"|(?:\S*ld(?:\.lld)?|clang(?:\+\+)?|zig|\S*lld-link): (?:fatal )?error\b"  # linkers and drivers
     r"|(?:fatal )?error: "
     r"|\S*ld: .*undefined reference"
     r"|[A-Za-z_.]*(?:Error|Exception): )"  # a step that is a Python program
@@ -35,6 +36,11 @@ def first_error(output: str, project: Path) -> str:
             rest = takewhile(lambda text: not _NEXT.match(text), lines[number + 1 :])
             return "\n".join([line, *rest][:_MOST_LINES]).rstrip()
     return "\n".join(lines[-_MOST_LINES:]).strip() or "the command failed and printed nothing"
+
+
+def names_source(error: str) -> bool:
+    """Return whether an error names file and line of what was compiled."""
+    return _LOCATED.match(error) is not None
 
 
 def relative_to(project: Path, text: str) -> str:

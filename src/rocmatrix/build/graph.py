@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocmatrix.build.diagnostics import first_error, relative_to
+from rocmatrix.build.diagnostics import first_error, names_source, relative_to
 from rocmatrix.engine.interface import Command, Engine
-from rocmatrix.errors import BuildError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
 
 TIMEOUT = 3600.0
@@ -23,6 +24,15 @@ TIMEOUT = 3600.0
 _STATUS = "[%f/%t] "
 _PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _WIDTH = 1_000_000  # ninja_syntax breaks lines at spaces, which nobody reads here
+
+_UNSPEAKABLE = re.compile("[\\r\\n\\0\ud800-\udfff]")
+"""Line ends, and bytes of a file name that are no UTF-8, as Python holds them."""
+
+_SCARCE = 16 * 1024 * 1024
+"""Bytes. With less than this left on its disk a tool that fails is taken to have run out of it."""
+
+_FULL = "No space left on device"
+"""The C library's text for ENOSPC, whichever disk it was."""
 
 OnStep = Callable[[int, int, str], None]
 """Takes how many steps are done, of how many, and the label of the one that was just done."""
@@ -57,7 +67,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
     """Return the ninja file of some steps.
 
     Raises:
-        ValueError: a step has no output or an argument with a line end, which ninja cannot express.
+        InputError: a path or an argument has a character that ninja cannot express.
     """
     from ninja import ninja_syntax  # noqa: PLC0415 - only where something is built
 
@@ -65,8 +75,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
     writer = ninja_syntax.Writer(text, width=_WIDTH)  # type: ignore[arg-type] # its stub says str, it writes to a file
     for number, step in enumerate(steps):
         command = _command_line(step)
-        if "\n" in command or "\n" in step.label or not step.outputs:
-            raise ValueError(f"the step {step.label!r} has no output, or a line end in an argument")
+        _require_expressible(step, command)
         rule = f"step{number}"
         writer.rule(
             rule,
@@ -83,7 +92,8 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
 
     Raises:
         BuildError: a command failed, or all of them took too long; the message is the first error that was printed.
-        MissingRequirementError: ninja is not there.
+        InputError: a path or an argument has a character that ninja cannot express.
+        MissingRequirementError: ninja is not there, or the disk is full.
     """
     import ninja  # noqa: PLC0415 - only where something is built
 
@@ -110,7 +120,41 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
     if done.returncode is None:
         raise BuildError(f"the build was ended after {TIMEOUT:.0f} seconds")
     if done.returncode != 0:
-        raise BuildError(first_error(done.output, run.project))
+        error = first_error(done.output, run.project)
+        _blame_disk(error, run)
+        raise BuildError(error)
+
+
+def _blame_disk(error: str, run: GraphRun) -> None:
+    """Refuse to take a full disk for a fault of the sources: tools say little of it, or die of SIGBUS.
+
+    Raises:
+        MissingRequirementError: a disk that the build writes to is full, and no source is said to be wrong.
+    """
+    if names_source(error):
+        return
+    for folder in (run.folder, *run.writable):
+        free = shutil.disk_usage(folder).free
+        if free < _SCARCE or _FULL in error:
+            raise MissingRequirementError(
+                f"a command failed with {free} bytes free on its disk: {error}",
+                where=str(folder),
+                fix="Free disk space, or choose another folder with --out.",
+            )
+
+
+def _require_expressible(step: Step, command: str) -> None:
+    """Refuse what a ninja file cannot hold: line ends and undecodable bytes, and in its paths the separator ``|``."""
+    paths = [str(path) for path in (*step.outputs, *step.inputs)]
+    wrong = next((text for text in [*paths, *step.argv] if _UNSPEAKABLE.search(text)), None)
+    wrong = wrong or next((path for path in paths if "|" in path), None)
+    if wrong is None and not _UNSPEAKABLE.search(command + step.label):
+        return
+    raise InputError(
+        f"the build cannot use the name {wrong or step.label!r}: it has a line end, a `|` or bytes that are not UTF-8",
+        where=step.label if wrong else None,
+        fix="Rename the file, or choose another output folder (--out) or cache (ROCMATRIX_CACHE).",
+    )
 
 
 def _command_line(step: Step) -> str:

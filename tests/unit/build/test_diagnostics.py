@@ -36,6 +36,7 @@ def test_the_first_error_comes_with_its_source_line_and_not_the_next_one() -> No
         "clang: error: unknown argument: '-fno-such'",
         "FileNotFoundError: [Errno 2] No such file or directory: 'x'",
         "a.cpp:3: error: old style",
+        "zig: error: no such file or directory: 'x.hip'",
     ],
 )
 def test_errors_of_all_tools_are_found_among_other_lines(line: str) -> None:

@@ -1,11 +1,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rocmatrix.build.graph import GraphRun, ninja_text, run_graph
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.errors import BuildError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
 
 
@@ -61,7 +62,7 @@ def test_files_are_found_under_any_name(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("word", ["a b", "$HOME", "$$", "'", '"', ";", "a:b", "*", "\\", "ä", "#", "|", "(x)"])
 def test_words_arrive_as_they_are(tmp_path: Path, word: str) -> None:
-    output = tmp_path / f"out {word.replace('/', '')}"
+    output = tmp_path / f"out {word.replace('|', '')}"
     step = shell('printf "%s\\n%s" "$1" "$WORD" > "$0"', output, label=word, WORD=word)
     step = Step(label=word, argv=(*step.argv, word), inputs=(), outputs=(output,), environment={"WORD": word})
     seen = run([step], tmp_path)
@@ -95,6 +96,44 @@ def test_a_missing_input_is_named(tmp_path: Path) -> None:
         run([shell("true", tmp_path / "out", Path("missing.h"))], tmp_path)
 
 
-def test_a_line_end_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="line end"):
-        ninja_text([shell("a\nb", tmp_path / "out")])
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a|b", "a\udcffb"])
+def test_a_path_that_ninja_cannot_hold_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    for step in (shell("true", tmp_path / name / "out"), shell("true", tmp_path / "out", tmp_path / name / "in")):
+        with pytest.raises(InputError, match=r"the build cannot use the name '.*a.*b") as refused:
+            ninja_text([step])
+        assert "--out" in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["a\nb", "a\rb", "a\udcffb"])
+def test_an_argument_that_ninja_cannot_hold_is_refused(tmp_path: Path, word: str) -> None:
+    with pytest.raises(InputError, match=r"a.*b"):
+        ninja_text([shell(word, tmp_path / "out")])
+
+
+FULL_DISK = "a command failed with .* bytes free on its disk"
+
+
+@pytest.mark.parametrize("said", ["LLVM ERROR: IO failure on output stream", "Bus error", ""])
+def test_a_command_that_fails_on_a_full_disk_is_no_fault_of_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    step = shell('printf %s "$SAID"; exit 1', tmp_path / "out", SAID=said)
+    with pytest.raises(BuildError):
+        run([step], tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4096))
+    with pytest.raises(MissingRequirementError, match=FULL_DISK):
+        run([step], tmp_path)
+
+
+def test_a_tool_that_says_that_some_disk_is_full_is_believed(tmp_path: Path) -> None:
+    step = shell('echo "zig: error: unable to write: No space left on device"; exit 1', tmp_path / "out")
+    with pytest.raises(MissingRequirementError, match=FULL_DISK):
+        run([step], tmp_path)
+
+
+def test_an_error_with_file_and_line_is_the_sources_fault_on_a_full_disk_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4096))
+    with pytest.raises(BuildError, match=r"^a\.hip:1:2: error: wrong"):
+        run([shell("echo 'a.hip:1:2: error: wrong'; exit 1", tmp_path / "out")], tmp_path)
