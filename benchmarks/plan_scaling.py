@@ -63,7 +63,7 @@ def measure(torches: int, rocms: int) -> Measured:
     matrix = parse_matrix(text.encode(), "matrix.yaml")  # JSON is YAML
     plan = make_plan(matrix, {"gemm": parse_manifest(MANIFEST, "build.toml")}, compat, toolchain="llvm")
     planned = time.process_time()
-    github_matrix(plan.units)
+    github_matrix(plan.units, max_jobs=64)
     packed = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = len(to_json(plan))

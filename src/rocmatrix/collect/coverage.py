@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import rocmatrix
 from rocmatrix.plan.model import Cell, CellState, Plan, UnitId
+from rocmatrix.plan.version import minor_key
 from rocmatrix.records import CellCoverage, CollectedVariant, Coverage, Tested
 
 
@@ -52,7 +53,7 @@ def cover(plan: Plan, kernel: str, units: Mapping[UnitId, Collected | Missing]) 
 def torch_range(plan: Plan, unit: UnitId) -> tuple[str, str] | None:
     """Return the lowest and the highest torch minor that the plan serves with a unit; ``None`` if it serves none."""
     served = [cell.torch for cell in plan.cells if cell.unit == unit]
-    return (min(served, key=_minor), max(served, key=_minor)) if served else None
+    return (min(served, key=minor_key), max(served, key=minor_key)) if served else None
 
 
 def _cover(cell: Cell, units: Mapping[UnitId, Collected | Missing]) -> CellCoverage:
@@ -64,7 +65,3 @@ def _cover(cell: Cell, units: Mapping[UnitId, Collected | Missing]) -> CellCover
             cell=cell.id, variant=None, tested=Tested.UNTESTED, reason=f"{cell.unit} is missing: {unit.reason}"
         )
     return CellCoverage(cell=cell.id, variant=unit.variant.variant, tested=unit.tested, reason=unit.reason)
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

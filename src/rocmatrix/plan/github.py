@@ -1,6 +1,7 @@
 """Rows of a GitHub Actions matrix: the units of a plan, packed into a bounded number of jobs.
 
-GitHub allows 256 jobs in a matrix and one megabyte in a job's outputs, so that 300 cells cannot be 300 rows.
+GitHub allows 256 jobs in a matrix and one megabyte in a job's outputs, so that 300 cells cannot be 300 rows. Sources:
+GitHub's documentation of ``jobs.<job_id>.strategy.matrix`` and ``jobs.<job_id>.outputs``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from rocmatrix.document import to_json
 from rocmatrix.errors import InputError
-from rocmatrix.plan.model import Plan, Unit
+from rocmatrix.plan.model import Unit
 
 MOST_JOBS = 256
 LARGEST_OUTPUT = 1_000_000
@@ -51,9 +52,7 @@ class GithubMatrix:
     include: tuple[GithubRow, ...]
 
 
-def github_matrix(
-    units: Sequence[Unit], *, max_jobs: int = 64, runner: tuple[str, ...] = DEFAULT_RUNNER
-) -> GithubMatrix:
+def github_matrix(units: Sequence[Unit], *, max_jobs: int, runner: tuple[str, ...] = DEFAULT_RUNNER) -> GithubMatrix:
     """Return at most ``max_jobs`` rows that hold every unit once; units of one toolchain share rows first.
 
     Raises:
@@ -72,11 +71,6 @@ def github_matrix(
         fix = "Plan fewer units for one workflow: narrow --only, or use torch's stable ABI."
         raise InputError(f"the rows have {size} bytes; GitHub takes {LARGEST_OUTPUT}", where="plan", fix=fix)
     return matrix
-
-
-def github_rows(plan: Plan, *, max_jobs: int = 64, runner: tuple[str, ...] = DEFAULT_RUNNER) -> tuple[GithubRow, ...]:
-    """Return the rows for all units of a plan; see ``github_matrix``."""
-    return github_matrix(plan.units, max_jobs=max_jobs, runner=runner).include
 
 
 def _split(groups: dict[str, list[Unit]], max_jobs: int) -> list[tuple[tuple[str, ...], list[Unit]]]:

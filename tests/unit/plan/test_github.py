@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rocmatrix.document import to_json
 from rocmatrix.errors import InputError
-from rocmatrix.plan.github import LARGEST_OUTPUT, github_matrix, github_rows
+from rocmatrix.plan.github import LARGEST_OUTPUT, github_matrix
 from rocmatrix.plan.model import Abi, ToolchainId, Unit, UnitId
 from tests.unit.plan.samples import MATRIX, NOARCH, PER_TORCH, plan_of
 
@@ -49,14 +49,14 @@ def test_a_row_has_one_toolchain_where_there_are_jobs_enough(counts: list[int]) 
 
 
 def test_300_units_just_work() -> None:
-    rows = github_matrix(units(100, 100, 100)).include
+    rows = github_matrix(units(100, 100, 100), max_jobs=64).include
     assert len(rows) == 64
     assert {len(row.units) for row in rows} == {4, 5}
 
 
 def test_few_units_get_a_job_each() -> None:
     plan = plan_of(MATRIX, {"gemm": PER_TORCH})
-    assert [row.units for row in github_rows(plan)] == [
+    assert [row.units for row in github_matrix(plan.units, max_jobs=64).include] == [
         (unit.id,) for unit in sorted(plan.units, key=lambda u: u.rocm or "")
     ]
 
@@ -68,18 +68,19 @@ def test_more_toolchains_than_jobs_share_rows() -> None:
 
 
 def test_noarch_units_have_a_row_without_toolchain() -> None:
-    (row,) = github_rows(plan_of(MATRIX, {"gemm": NOARCH}), runner=("self-hosted", "linux"))
+    plan = plan_of(MATRIX, {"gemm": NOARCH})
+    (row,) = github_matrix(plan.units, max_jobs=64, runner=("self-hosted", "linux")).include
     assert (row.toolchain, row.runner, row.units) == ("noarch", ("self-hosted", "linux"), ("gemm.torch-rocm",))
 
 
 def test_a_workflow_can_tell_an_empty_matrix() -> None:
-    assert to_json(github_matrix(())) == b'{\n  "empty": true,\n  "include": []\n}\n'
-    assert not github_matrix(units(1)).empty
+    assert to_json(github_matrix((), max_jobs=64)) == b'{\n  "empty": true,\n  "include": []\n}\n'
+    assert not github_matrix(units(1), max_jobs=64).empty
 
 
 def test_more_than_a_job_may_output_is_an_error() -> None:
     with pytest.raises(InputError, match=f"GitHub takes {LARGEST_OUTPUT}"):
-        github_matrix(units(30_000))
+        github_matrix(units(30_000), max_jobs=64)
 
 
 @pytest.mark.parametrize("max_jobs", [0, -1, 257])
