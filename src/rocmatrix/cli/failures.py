@@ -78,9 +78,9 @@ def flush() -> None:
         try:
             stream.flush()
         except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+            from rocmatrix.report.console import silence  # noqa: PLC0415 - rich is only needed where something is written
+
+            silence(stream)
 
 
 def _say(

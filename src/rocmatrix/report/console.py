@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, TextIO
 
@@ -50,15 +49,6 @@ def silence(stream: IO[str]) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-def flush(streams: Sequence[TextIO]) -> None:
-    """Flush streams; one whose reader has gone away is silenced."""
-    for stream in streams:
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            silence(stream)
 
 
 def _nearest(error: UnicodeError) -> tuple[str, int]:
