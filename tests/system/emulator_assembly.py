@@ -52,6 +52,7 @@ _SUFFIX = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp)$")
 _UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF, Encoding.DS, Encoding.SMEM)
 _OPAQUE = (
+    "s_set_gpr_idx_on",
     "s_waitcnt",
     "s_getreg_b32",
     "s_setreg_b32",

@@ -2,7 +2,7 @@
 #include <hip/hip_runtime.h>
 
 typedef float f32x4 __attribute__((ext_vector_type(4)));
-typedef float f32x16 __attribute__((ext_vector_type(16)));
+typedef float f32x32 __attribute__((ext_vector_type(32)));
 typedef int i32x4 __attribute__((ext_vector_type(4)));
 typedef __attribute__((address_space(3))) void* LdsPointer;
 typedef __attribute__((address_space(1))) void* GlobalPointer;
@@ -124,6 +124,14 @@ __global__ void relay(volatile uint32_t* flag, uint32_t* out) {
   while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != wave) __builtin_amdgcn_s_sleep(1);
   out[LANE] = LANE;
   if (LANE % 64 == 0) __atomic_store_n(flag, wave + 1, __ATOMIC_RELEASE);
+}
+
+// Registers whose number is known only when the code runs, another one in each lane.
+__global__ void indexed_registers(const float* in, float* out) {
+  f32x32 numbers;
+  for (int i = 0; i < 32; ++i) numbers[i] = in[64 * i + LANE];
+  numbers[__builtin_bit_cast(int, in[LANE]) & 31] = -1;
+  out[LANE] = numbers[LANE * 7 & 31];
 }
 
 __global__ void never_ends(volatile uint32_t* flag) { while (*flag == 0) {} }

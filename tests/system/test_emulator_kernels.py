@@ -182,6 +182,15 @@ def test_eight_bit_floats_are_those_of_ml_dtypes(bench: Bench) -> None:
     np.testing.assert_array_equal(got[:, 2:].ravel(), bf8.astype(np.float32))
 
 
+def test_registers_are_indexed_by_a_number_of_each_lane(bench: Bench) -> None:
+    numbers = np.random.default_rng(9).standard_normal((32, 64)).astype(np.float32)
+    out = bench.put(np.zeros(64, np.float32))
+    bench.launch("indexed_registers", bench.put(numbers), out)
+    changed = numbers.copy()
+    changed[numbers[0].view(np.uint32) & 31, _LANES] = -1
+    assert out.data.view(np.float32).tolist() == changed[_LANES * 7 & 31, _LANES].tolist()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_waves_that_wait_for_each_other_take_turns(bench: Bench, seed: int) -> None:
     out = bench.put(np.zeros(256, np.uint32))

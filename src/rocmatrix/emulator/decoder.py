@@ -29,7 +29,9 @@ from rocmatrix.emulator.instruction import (
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.matrix import MATRIX
 
-_LONGEST = 16
+_LONGEST, _WORD = 16, 4
+_INDEX_ON = "s_set_gpr_idx_on"
+_LITERAL = 255
 _ENCODINGS = {
     "SOP1": Encoding.SOP1,
     "SOP2": Encoding.SOP2,
@@ -122,7 +124,7 @@ def _instruction(fields: Fields, address: int) -> Instruction:
         encoding=encoding,
         destinations=destinations,
         sources=sources,
-        immediate=fields["simm16"],
+        immediate=fields["ssrc1"] if fields.name == _INDEX_ON else fields["simm16"],
         omod=fields["omod"],
         clamp=bool(fields["clmp"]) and encoding is not Encoding.MAI,
         op_sel=fields["opsel"] if modified else 0,
@@ -150,6 +152,8 @@ def _read(code: bytes, address: int) -> Fields:
     if name.startswith(_MATRIX_NAMES):
         values |= {field: raw >> first & (1 << width) - 1 for field, (first, width) in _MATRIX_FIELDS.items()}
     size = decoded.size()
+    if name == _INDEX_ON and values["ssrc0"] != _LITERAL:
+        size = _WORD  # its second source is a number, not a register or a literal
     if size > len(code):
         raise UnsupportedError(f"the machine code at {address:#x}: it ends within {name}")
     form = type(decoded).__name__

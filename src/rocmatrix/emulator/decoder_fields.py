@@ -80,8 +80,10 @@ def scalar_operands(fields: FieldValues) -> Operands:
     sources = [
         source_operand(fields, fields[field], count(field, 1)) for field in ("ssrc0", "ssrc1") if field in fields
     ]
-    if fields.name in ("s_getpc_b64", "s_set_gpr_idx_off"):
+    if fields.name == "s_getpc_b64":
         sources = []
+    if fields.name == "s_set_gpr_idx_on":
+        sources = sources[:1]
     destinations = [_sgpr(fields["sdst"], count("sdst", 1))] if "sdst" in fields else []
     name = fields.name
     if name.startswith(("s_cmpk_", "s_setreg_b32")):

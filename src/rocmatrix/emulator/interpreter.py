@@ -12,6 +12,7 @@ from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
 from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
 from rocmatrix.emulator.lanes import constant
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.register_indexing import REGISTER_INDEXING, indexed
 from rocmatrix.emulator.registers import array_of
 from rocmatrix.emulator.reports import AccessError, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.emulator.semantics import (
@@ -75,7 +76,7 @@ def handler_of(instruction: Instruction) -> Handler:  # noqa: PLR0911 - one line
         UnsupportedError: nothing does.
     """
     name, encoding = instruction.name, instruction.encoding
-    special: dict[str, Handler] = {**CROSS_LANE, **EXEC_MASK, **HARDWARE_REGISTERS, "s_getpc_b64": _getpc}
+    special: dict[str, Handler] = {**CROSS_LANE, **EXEC_MASK, **HARDWARE_REGISTERS, **REGISTER_INDEXING, "s_getpc_b64": _getpc}
     if name in special and instruction.sdwa is None and instruction.dpp is None:
         return special[name]
     if encoding in _SCALAR and name in SCALAR:
@@ -225,7 +226,7 @@ def _step(wave: Wave, program: Program) -> Flow | None:
     wave.executed += 1
     wave.pc = instruction.next_address
     if handler is not None:
-        handler(wave, instruction)
+        handler(wave, indexed(wave, instruction) if wave.indexes_registers else instruction)
     elif flow is not Flow.NEXT:
         _follow(wave, instruction, flow)
     if observer is not None:

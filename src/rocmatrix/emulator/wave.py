@@ -51,6 +51,7 @@ class Wave(Registers):
         status: what it is doing.
         instruction: the instruction that is being executed.
         executed: instructions that it has executed.
+        indexes_registers: whether ``s_set_gpr_idx_on`` is in force.
         lds: LDS of its workgroup.
         scratch: its scratch, a row for each lane.
         memory: the global address space.
@@ -77,6 +78,7 @@ class Wave(Registers):
         self.status = Status.READY
         self.instruction: Instruction | None = None
         self.executed = 0
+        self.indexes_registers = False
         self.lds = lds
         self.scratch = scratch
         self.memory = memory

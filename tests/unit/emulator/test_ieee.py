@@ -61,6 +61,14 @@ def test_fused_multiply_add_is_the_float_nearest_to_the_exact_sum(dtype: FloatTy
                     assert result == _nearest(exact, dtype), (x, y, z)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_tiny_addend_decides_between_two_floats(sign: int) -> None:
+    """The product lies halfway between two float32, and the addend is far below float64's last bit."""
+    root = np.full(1, 1 + 2.0**-12, np.float32)
+    got = ieee.fma(root, root, np.full(1, sign * 2.0**-90, np.float32))
+    assert float(got[0]) == 1 + 2.0**-11 + (2.0**-23 if sign > 0 else 0)
+
+
 def _library(name: str, kind: type) -> Callable[[float, float, float], float]:
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = kind, [kind] * 3

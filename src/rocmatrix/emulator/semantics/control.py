@@ -30,6 +30,7 @@ FLOWS = {
     "s_nop": Flow.NEXT,
     "s_waitcnt": Flow.NEXT,
     "s_setprio": Flow.NEXT,
+    "s_wakeup": Flow.NEXT,
     "s_icache_inv": Flow.NEXT,
     "s_incperflevel": Flow.NEXT,
     "s_decperflevel": Flow.NEXT,
