@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rocmatrix.emulator.instruction import Dpp, Encoding, Sdwa, Select, Unused
+from rocmatrix.emulator.register_indexing import indexed
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from tests.unit.emulator.machine import VCC_PAIR, constant, execute, integer, make, make_wave, s, v
 
@@ -115,6 +116,25 @@ def test_dpp_reads_inactive_lanes_as_invalid() -> None:
         execute(wave, make("v_mov_b32", Encoding.VOP1, [v(1)], [v(0)], dpp=dpp))
         assert wave.vgprs[1][5] == want
         assert wave.vgprs[1][6] == 105
+
+
+def test_indexed_registers_are_counted_from_m0_in_moves_only() -> None:
+    wave = make_wave()
+    wave.vgprs[:32] = np.arange(32)[:, None]
+    wave.sgprs[0], wave.sgprs[124] = 0x105, 0xABCDEF12
+    execute(wave, make("s_set_gpr_idx_on", Encoding.SOPC, [], [s(0)], immediate=0b0001))
+    assert wave.sgprs[124] == 0xABCD1F05
+    assert wave.indexes_registers
+    move = make("v_mov_b32", Encoding.VOP1, [v(2)], [v(10)])
+    execute(wave, indexed(wave, move))
+    assert wave.vgprs[2][0] == 15
+    execute(wave, make("s_set_gpr_idx_mode", Encoding.SOPP, [], [], immediate=0b1000))
+    execute(wave, indexed(wave, move))
+    assert wave.vgprs[7][0] == 10
+    with pytest.raises(UnsupportedError, match="v_add_u32 while registers are indexed"):
+        indexed(wave, make("v_add_u32", Encoding.VOP2, [v(2)], [v(0), v(1)]))
+    execute(wave, make("s_set_gpr_idx_off", Encoding.SOPP, [], []))
+    assert not wave.indexes_registers
 
 
 def test_misaligned_registers_are_illegal() -> None:
