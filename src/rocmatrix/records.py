@@ -242,6 +242,7 @@ class CheckRecord:
         tested: what executed the kernel; ``untested`` if nothing did.
         reason: for ``untested``, why; else which device or which mode of the emulator.
         cases: results in the order of ``tests/cases.py``; empty for ``untested``.
+        left_out: names of the cases that a budget left out.
     """
 
     schema: int = RECORD_SCHEMA
@@ -255,6 +256,7 @@ class CheckRecord:
     tested: Tested
     reason: str
     cases: tuple[CaseResult, ...]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
