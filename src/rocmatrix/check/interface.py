@@ -18,12 +18,18 @@ class Execution:
     Attributes:
         tested: what executed the kernel; never ``untested``.
         device: which device, or which mode of the emulator.
-        results: one for each case, in their order.
+        results: one for each case that was run, in their order.
+        left_out: names of the cases that were not.
     """
 
     tested: Tested
     device: str
     results: tuple[CaseResult, ...]
+    left_out: tuple[str, ...] = ()
+
+
+class UntestableError(Exception):
+    """An executor cannot say anything of a unit, right or wrong; the message is the reason, for people."""
 
 
 class Executor(Protocol):
@@ -34,9 +40,10 @@ class Executor(Protocol):
         """What decides the results besides payload and cases: name, version, device; results are reused by it."""
 
     def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
-        """Run every case of ``tests/cases.py`` on a payload; a wrong result is a result, not an exception.
+        """Run the cases of ``tests/cases.py`` on a payload; a wrong result is a result, not an exception.
 
         Raises:
+            UntestableError: this unit is beyond what the executor can run.
             CheckError: the cases could not be run.
             MissingRequirementError: the device is gone.
         """

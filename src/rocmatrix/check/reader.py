@@ -49,7 +49,7 @@ def read(tests: Path) -> CasesReport:
     sys.path.insert(0, str(tests))
     cases = tests / CASES_NAME
     try:
-        module = _import(cases)
+        module = import_file(cases)
         if not hasattr(module, "CASES"):
             return CasesReport(problem=Problem(file=CASES_NAME, line=1, what="it declares no CASES"))
         return CasesReport(cases=describe_cases(module.CASES))
@@ -60,7 +60,8 @@ def read(tests: Path) -> CasesReport:
         return CasesReport(problem=_problem(tests, err))
 
 
-def _import(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
+    """Import a file under the name that it has."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path.name} is not a Python file")

@@ -16,7 +16,7 @@ import rocmatrix
 from rocmatrix import digest
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.cases_file import TESTS_FOLDER, cases_digest, read_cases
-from rocmatrix.check.interface import Execution, Executor
+from rocmatrix.check.interface import Execution, Executor, UntestableError
 from rocmatrix.digest import Digest
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import CheckError, ExitCode
@@ -131,6 +131,7 @@ def _check(
         tested=verdict.tested,
         reason=verdict.reason,
         cases=verdict.results,
+        left_out=verdict.left_out,
     )
 
 
@@ -142,6 +143,7 @@ class _Verdict:
     tested: Tested
     reason: str
     results: tuple[CaseResult, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None) -> _Verdict:
@@ -153,7 +155,12 @@ def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None) 
     if executor is None:
         reason = f"{NO_EXECUTOR}; its {len(cases.descriptions)} numerical cases were read, not run"
         return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=reason)
-    return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions))
+    try:
+        return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions))
+    except UntestableError as err:
+        return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=str(err))
+    except CheckError as err:
+        return _Verdict(outcome=Outcome.FAILED, tested=Tested.UNTESTED, reason=str(err))
 
 
 def _judge_execution(execution: Execution) -> _Verdict:
@@ -166,6 +173,7 @@ def _judge_execution(execution: Execution) -> _Verdict:
         tested=execution.tested,
         reason=reason,
         results=execution.results,
+        left_out=execution.left_out,
     )
 
 
