@@ -76,7 +76,13 @@ def handler_of(instruction: Instruction) -> Handler:  # noqa: PLR0911 - one line
         UnsupportedError: nothing does.
     """
     name, encoding = instruction.name, instruction.encoding
-    special: dict[str, Handler] = {**CROSS_LANE, **EXEC_MASK, **HARDWARE_REGISTERS, **REGISTER_INDEXING, "s_getpc_b64": _getpc}
+    special: dict[str, Handler] = {
+        **CROSS_LANE,
+        **EXEC_MASK,
+        **HARDWARE_REGISTERS,
+        **REGISTER_INDEXING,
+        "s_getpc_b64": _getpc,
+    }
     if name in special and instruction.sdwa is None and instruction.dpp is None:
         return special[name]
     if encoding in _SCALAR and name in SCALAR:
