@@ -21,12 +21,13 @@ COMPAT_SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True)
 class TorchRelease:
-    """A torch minor: month of its publication, CPython minors with wheels, C++ standard that its headers need."""
+    """A torch minor, and the C++ standard that its headers need."""
 
     minor: str
-    published: str
-    python: tuple[str, ...]
     cxx: str
+    date: str
+    source: str
+    verified: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,9 @@ class RetiredArch:
 
     name: str
     instead: str
+    date: str
+    source: str
+    verified: bool
 
 
 @dataclass(frozen=True, kw_only=True)

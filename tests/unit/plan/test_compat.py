@@ -32,6 +32,8 @@ def test_pairs_are_those_of_the_one_table(torch: str, rocm: str, evidence: Evide
 
 def test_every_fact_names_its_source_and_date() -> None:
     sources = [(row.source, row.date) for row in COMPAT.pairs]
+    sources += [(row.source, row.date) for row in COMPAT.torches]
+    sources += [(row.source, row.date) for row in COMPAT.retired]
     sources += [(row.source, row.date) for row in COMPAT.renamed]
     sources += [(row.source, row.date) for row in COMPAT.hip_sonames]
     sources += [(row.source, row.date) for row in COMPAT.archs]
