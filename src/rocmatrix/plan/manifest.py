@@ -1,106 +1,44 @@
-"""build.toml: the manifest of a kernel-builder project, as far as rocmatrix builds it.
+"""build.toml: edition 5, and edition 4 as the official parser upgrades it.
 
-The official parser is the one in the ``kernels`` package; field names and defaults follow its edition 5.
+The official parser is the one in the ``kernels`` package (``kernels._rust.Build`` of 0.17.2): keys, defaults and the
+lists of backends and dependencies are its own, and tests compare the two.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
+from rocmatrix.plan import manifest_fields as fields
+from rocmatrix.plan.manifest_editions import CURRENT, FRAMEWORKS, PREVIOUS, edition_of
+from rocmatrix.plan.manifest_model import KernelDependency, KernelSection, Manifest, TorchSection
+from rocmatrix.plan.matrix_fields import repo_id
+from rocmatrix.plan.node import Kind, Node
+from rocmatrix.plan.text import in_words
+from rocmatrix.plan.toml_file import read_toml
 
-@dataclass(frozen=True, kw_only=True)
-class KernelSection:
-    """One ``[kernel.<id>]`` table.
+__all__ = ["KernelDependency", "KernelSection", "Manifest", "TorchSection", "parse_manifest"]
 
-    Attributes:
-        backend: e.g. ``rocm``.
-        src: source and header files relative to the project, as written.
-        include: include folders relative to the project; ``None`` if the key is absent.
-        depends: e.g. ``("torch",)``.
-        rocm_archs: gfx archs; ``None`` if the key is absent, which means those of the matrix.
-    """
-
-    id: str
-    backend: str
-    src: tuple[str, ...]
-    include: tuple[str, ...] | None
-    depends: tuple[str, ...]
-    cxx_flags: tuple[str, ...]
-    hip_flags: tuple[str, ...]
-    rocm_archs: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TorchSection:
-    """The ``[torch]`` table: the C++ binding between torch and the kernels.
-
-    Attributes:
-        stable_abi: level of torch's stable ABI for ROCm, e.g. ``2.10``; ``None`` if the binding needs the headers of
-            each torch.
-        minver: lowest torch that may be served; ``None`` if unbounded.
-        maxver: highest torch that may be served; ``None`` if unbounded.
-    """
-
-    src: tuple[str, ...]
-    include: tuple[str, ...] | None
-    pyext: tuple[str, ...]
-    cxx_flags: tuple[str, ...]
-    stable_abi: str | None
-    minver: str | None
-    maxver: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelDependency:
-    """Another kernel of the Hub that this one loads, at a major version or at a revision (exactly one is set)."""
-
-    repo_id: str
-    version: int | None
-    revision: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
-    """A build.toml.
-
-    Attributes:
-        name: ``general.name``, with dashes.
-        version: ``general.version``, the major version.
-        backends: as written.
-        repo_id: ``general.hub.repo-id``; ``None`` if absent.
-        branch: ``general.hub.branch``; ``None`` if absent, which means ``v<version>``.
-        torch: ``None`` for a project without compiled code (``[torch-noarch]``) and for ``[tvm-ffi]``.
-        pyext: suffixes of the Python files and data that go into the payload, without dot.
-        tvm_ffi: whether this is a ``[tvm-ffi]`` project, which rocmatrix reads but cannot build.
-        noarch_archs: ``torch-noarch.rocm_archs``; ``None`` if absent.
-    """
-
-    name: str
-    version: int
-    license: str
-    backends: tuple[str, ...]
-    upstream: str | None
-    source: str | None
-    repo_id: str | None
-    branch: str | None
-    python_depends: tuple[str, ...]
-    torch: TorchSection | None
-    pyext: tuple[str, ...]
-    kernels: tuple[KernelSection, ...]
-    warnings: tuple[str, ...] = ()
-    kernel_depends: tuple[KernelDependency, ...] = ()
-    tvm_ffi: bool = False
-    noarch_archs: tuple[str, ...] | None = None
-
-    @property
-    def module(self) -> str:
-        """Name of the Python module: the kernel's name with underscores."""
-        return self.name.replace("-", "_")
-
-    @property
-    def rocm_kernels(self) -> tuple[KernelSection, ...]:
-        """The sections that are compiled for ROCm."""
-        return tuple(kernel for kernel in self.kernels if kernel.backend == "rocm")
+_BACKENDS = ("cann", "cpu", "cuda", "metal", "neuron", "rocm", "tpu", "xpu")
+_CUTLASS = ("2_10", "3_5", "3_6", "3_8", "3_9", "4_0", "4_4", "4_5")
+_DEPENDS = ("torch", *(f"cutlass_{version}" for version in _CUTLASS), "sycl_tla", "metal-cpp")
+_GENERAL = ("name", "version", "license", "upstream", "source", "backends", "hub", "python-depends")
+_GENERAL_TABLES = {
+    "cuda": ("minver", "maxver", "python-depends", "kernel-depends"),
+    "neuron": ("python-depends", "kernel-depends"),
+    "xpu": ("python-depends", "kernel-depends"),
+    "tpu": ("python-depends",),
+}
+_KERNEL = ("backend", "depends", "src", "include", "cxx-flags")
+_KERNEL_EXTRA = {
+    "cpu": (),
+    "cuda": ("cuda-capabilities", "cuda-flags", "cuda-minver"),
+    "metal": (),
+    "rocm": ("rocm-archs", "hip-flags"),
+    "xpu": ("sycl-flags",),
+}
+_TORCH = ("src", "include", "pyext", "minver", "maxver", "stable-abi", "cxx-flags")
+_NOARCH = ("pyext", "cuda_capabilities", "rocm_archs")
+_TVM_FFI = ("src", "include", "pyext", "cxx-flags")
 
 
 def parse_manifest(content: bytes, where: str) -> Manifest:
@@ -114,6 +52,164 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         InputError: the file is not what it should be; the message has the path of keys, what was found and what is
             allowed.
     """
-    from rocmatrix.plan.manifest_parser import read_manifest  # noqa: PLC0415 - it needs the classes above
+    root = read_toml(content, where)
+    edition = edition_of(root)
+    tables = root.mapping(("general", "kernel", *FRAMEWORKS), ("general",))
+    framework = _framework(root)
+    general = _general(tables["general"], edition)
+    hub = general["hub"].mapping(("repo-id", "branch")) if "hub" in general else {}
+    frame = _frame_keys(root, framework)
+    torch = _torch(frame, edition) if framework == "torch" else None
+    kernels = _kernels(tables["kernel"]) if "kernel" in tables else ()
+    noarch_archs = fields.archs(frame, "rocm_archs") if framework == "torch-noarch" else None
+    return Manifest(
+        name=fields.kernel_name(general["name"]),
+        version=general["version"].integer(lowest=0),
+        license=general["license"].string(),
+        backends=tuple(item.choice(_BACKENDS) for item in general["backends"].elements()),
+        upstream=fields.git_url(general["upstream"]) if "upstream" in general else None,
+        source=fields.git_url(general["source"]) if "source" in general else None,
+        repo_id=repo_id(hub["repo-id"]) if "repo-id" in hub else None,
+        branch=fields.branch(hub["branch"]) if "branch" in hub else None,
+        python_depends=_strings(general, "python-depends"),
+        torch=torch,
+        pyext=fields.suffixes(frame),
+        kernels=kernels,
+        warnings=_edition_warning(edition),
+        kernel_depends=_kernel_depends(general),
+        tvm_ffi=framework == "tvm-ffi",
+        noarch_archs=noarch_archs,
+    )
 
-    return read_manifest(content, where)
+
+def _framework(root: Node) -> str:
+    found = [name for name in FRAMEWORKS if name in root.entries]
+    if len(found) != 1:
+        what = f"has {in_words([f'[{name}]' for name in found])}" if found else "has no framework table"
+        fix = "Keep exactly one of [torch], [torch-noarch] (no compiled code) and [tvm-ffi]."
+        raise root.error(f"the file {what}", fix)
+    return found[0]
+
+
+def _frame_keys(root: Node, framework: str) -> Mapping[str, Node]:
+    node = root.entries[framework]
+    if framework == "torch":
+        return node.mapping(_TORCH)
+    if framework == "torch-noarch":
+        keys = node.mapping(_NOARCH)
+        _strings(keys, "cuda_capabilities")
+        return keys
+    keys = node.mapping(_TVM_FFI, ("src",))
+    for name in ("src", "include", "cxx-flags"):
+        _strings(keys, name)
+    return keys
+
+
+def _general(node: Node, edition: int) -> Mapping[str, Node]:
+    if edition == CURRENT:
+        known = (*_GENERAL, "edition", "kernel-depends", *_GENERAL_TABLES)
+    else:
+        known = (*_GENERAL, *(name for name in _GENERAL_TABLES if name != "tpu"))
+    keys = node.mapping(known, ("name", "version", "license", "backends"))
+    for name, inside in _GENERAL_TABLES.items():
+        if name in keys:
+            allowed = inside if edition == CURRENT else tuple(key for key in inside if key != "kernel-depends")
+            _backend_table(keys[name].mapping(allowed))
+    return keys
+
+
+def _backend_table(keys: Mapping[str, Node]) -> None:
+    fields.optional_version(keys, "minver")
+    fields.optional_version(keys, "maxver")
+    _strings(keys, "python-depends")
+    _kernel_depends(keys)
+
+
+def _kernel_depends(keys: Mapping[str, Node]) -> tuple[KernelDependency, ...]:
+    if "kernel-depends" not in keys:
+        return ()
+    return tuple(_kernel_dependency(item) for item in keys["kernel-depends"].elements())
+
+
+def _kernel_dependency(node: Node) -> KernelDependency:
+    keys = node.mapping(("repo-id", "version", "revision"), ("repo-id",))
+    if ("version" in keys) == ("revision" in keys):
+        raise node.error("needs either version or revision", "Keep exactly one of them.")
+    return KernelDependency(
+        repo_id=keys["repo-id"].string(),
+        version=keys["version"].integer(lowest=0) if "version" in keys else None,
+        revision=keys["revision"].string() if "revision" in keys else None,
+    )
+
+
+def _torch(keys: Mapping[str, Node], edition: int) -> TorchSection:
+    return TorchSection(
+        src=fields.source_paths(keys["src"]) if "src" in keys else (),
+        include=fields.include_paths(keys),
+        pyext=fields.suffixes(keys),
+        cxx_flags=fields.flags(keys, "cxx-flags"),
+        stable_abi=_stable_abi(keys["stable-abi"], edition) if "stable-abi" in keys else None,
+        minver=fields.optional_version(keys, "minver"),
+        maxver=fields.optional_version(keys, "maxver"),
+    )
+
+
+def _stable_abi(node: Node, edition: int) -> str | None:
+    if node.kind is not Kind.MAPPING:
+        return fields.version(node)
+    if edition != CURRENT:
+        fix = f"Add general.edition = {CURRENT}, or write one version for all backends."
+        raise node.error("a table of backends is an edition-5 feature, and the file names no edition", fix)
+    levels = {name: fields.version(level) for name, level in node.mapping(_BACKENDS).items()}
+    return levels.get("rocm")
+
+
+def _kernels(node: Node) -> tuple[KernelSection, ...]:
+    return tuple(_kernel(name, section) for name, section in node.table().items())
+
+
+def _kernel(name: str, node: Node) -> KernelSection:
+    if "backend" not in node.table():
+        raise node.error("lacks backend", f"Add it; one of {', '.join(_KERNEL_EXTRA)}.")
+    backend = node.entries["backend"].choice(tuple(_KERNEL_EXTRA))
+    keys = node.mapping((*_KERNEL, *_KERNEL_EXTRA[backend]), ("depends", "src"))
+    depends = tuple(item.choice(_DEPENDS) for item in keys["depends"].elements())
+    if backend != "rocm":
+        return _foreign_kernel(name, backend, depends, keys)
+    return KernelSection(
+        id=fields.section_id(node, name),
+        backend=backend,
+        src=fields.source_paths(keys["src"]),
+        include=fields.include_paths(keys),
+        depends=depends,
+        cxx_flags=fields.flags(keys, "cxx-flags"),
+        hip_flags=fields.flags(keys, "hip-flags"),
+        rocm_archs=fields.archs(keys, "rocm-archs"),
+    )
+
+
+def _foreign_kernel(name: str, backend: str, depends: tuple[str, ...], keys: Mapping[str, Node]) -> KernelSection:
+    """Read a section that rocmatrix does not build: types are checked, nothing more."""
+    fields.optional_version(keys, "cuda-minver")
+    for other in ("cuda-capabilities", "cuda-flags", "sycl-flags"):
+        _strings(keys, other)
+    return KernelSection(
+        id=name,
+        backend=backend,
+        src=keys["src"].strings(),
+        include=keys["include"].strings() if "include" in keys else None,
+        depends=depends,
+        cxx_flags=_strings(keys, "cxx-flags"),
+        hip_flags=(),
+        rocm_archs=None,
+    )
+
+
+def _strings(keys: Mapping[str, Node], name: str) -> tuple[str, ...]:
+    return keys[name].strings() if name in keys else ()
+
+
+def _edition_warning(edition: int) -> tuple[str, ...]:
+    if edition != PREVIOUS:
+        return ()
+    return (f"no general.edition, read as edition {PREVIOUS}; add edition = {CURRENT}",)
