@@ -9,12 +9,13 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
 
+from rocmatrix.binary.facts import BundleEntry
+from rocmatrix.binary.offload import unbundle
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command
 from rocmatrix.pipeline import cache_folder
 from rocmatrix.plan.manifest import KernelSection, Manifest, TorchSection
 from rocmatrix.plan.model import Abi, ToolchainId, ToolchainSpec, Unit, UnitId
-from rocmatrix.toolchain.bundle import BundleEntry, read_bundle
 from rocmatrix.toolchain.interface import BuildRequest, Step
 from rocmatrix.toolchain.llvm.toolchain import LlvmToolchain
 
@@ -210,8 +211,8 @@ class Binary:
     sections: dict[str, bytes]
 
     def bundle(self) -> tuple[BundleEntry, ...]:
-        """Return the entries of the offload bundle inside."""
-        return read_bundle(self.sections[".hip_fatbin"])
+        """Return the entries for GPUs of the offload bundle inside."""
+        return unbundle(self.sections[".hip_fatbin"])
 
 
 def read_binary(path: Path) -> Binary:
