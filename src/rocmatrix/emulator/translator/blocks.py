@@ -11,6 +11,7 @@ from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
 from rocmatrix.emulator.instruction import Instruction, RegisterFile
 from rocmatrix.emulator.interpreter import Handler, Program
+from rocmatrix.emulator.register_indexing import REGISTER_INDEXING
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, Flow
 from rocmatrix.emulator.translator.body import Body, expression
@@ -21,7 +22,7 @@ from rocmatrix.emulator.wave import Wave
 
 _LONGEST = 300
 """Instructions of a block: longer functions only make the compiler slow."""
-_REFERENCE_ONLY = {*HARDWARE_REGISTERS, "s_memtime", "s_memrealtime"}
+_REFERENCE_ONLY = {*HARDWARE_REGISTERS, *REGISTER_INDEXING, "s_memtime", "s_memrealtime"}
 """What depends on more of a wave than generated code knows."""
 _STOPS = {Flow.BARRIER: "AT_BARRIER", Flow.END: "ENDED", Flow.YIELD: "SLEEPS"}
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rocmatrix.emulator.algebra import BOOL, U64, Kind, Op, Value
+from rocmatrix.emulator.lanes import constant
 from rocmatrix.emulator.translator.operations import c_type, literal, splat, text_of
 
 BEFORE, LOOP, AFTER = range(3)
@@ -32,9 +33,10 @@ class Expression(Value):
         ready: where it is computed.
         array: name of the array that holds it for all lanes, where there is one.
         bits: for a mask of lanes made from a scalar, that scalar.
+        number: of a literal.
     """
 
-    __slots__ = ("array", "bits", "body", "lanes", "name", "ready")
+    __slots__ = ("array", "bits", "body", "lanes", "name", "number", "ready")
 
     def __init__(self, body: Body, kind: Kind, name: str, ready: Ready, *, lanes: bool) -> None:
         """Describe a variable; ``Body`` makes them."""
@@ -45,6 +47,7 @@ class Expression(Value):
         self.lanes = lanes
         self.array: str | None = None
         self.bits: Expression | None = None
+        self.number: float | None = None
 
     def apply(self, op: Op, others: tuple[Value, ...], kind: Kind) -> Expression:
         """Write the primitive."""
@@ -100,6 +103,7 @@ class Body:
         self.before_new_region: Callable[[], None] = lambda: None
         self._count = 0
         self._constants: dict[tuple[Kind, str], Expression] = {}
+        self._same: dict[tuple[Kind, str, tuple[str, ...], tuple[int, ...]], Expression] = {}
         self._lane_masks: dict[str, Expression] = {}
 
     @property
@@ -125,6 +129,7 @@ class Body:
         found = self._constants.get((kind, text))
         if found is None:
             found = self._constants[kind, text] = Expression(self, kind, text, (-1, BEFORE), lanes=False)
+            found.number = number
         return found
 
     def parameter(self, kind: Kind, name: str) -> Expression:
@@ -134,10 +139,21 @@ class Body:
     def apply(self, op: Op, operands: Sequence[Value], kind: Kind) -> Expression:
         """Write a primitive of the algebra."""
         values = tuple(expression(operand) for operand in operands)
+        folded = self._folded(op, values, kind)
+        if folded is not None:
+            return folded
         lanes = any(value.lanes for value in values)
         names = ["{%d}" % number for number in range(len(values))]  # noqa: UP031 - braces
         text = text_of(op, names, [value.kind for value in values], kind, lanes=lanes)
         return self.on_lanes(kind, text, *values) if lanes else self.scalar(kind, text, *values)
+
+    def _folded(self, op: Op, values: Sequence[Expression], kind: Kind) -> Expression | None:
+        """Return a primitive of integer constants as the reference computes it, else ``None``."""
+        numbers = [value.number for value in values]
+        if kind.is_float or any(number is None or value.kind.is_float for number, value in zip(numbers, values, strict=True)):
+            return None
+        first, *others = (constant(value.kind, value.number or 0) for value in values)
+        return self.constant(kind, int(first.apply(op, tuple(others), kind).array[0]))
 
     def on_lanes(self, kind: Kind, text: str, *operands: Expression, arrays: Sequence[int] = ()) -> Expression:
         """Write a statement of the loop; operands that are scalars are the same in all lanes."""
@@ -145,7 +161,11 @@ class Body:
             self._too_late(operand, as_array=number in arrays) for number, operand in enumerate(operands)
         ):
             self.new_region()
-        result = Expression(self, kind, self.fresh("t"), (self.current, LOOP), lanes=True)
+        key = (kind, text, tuple(operand.name for operand in operands), tuple(arrays))
+        found = self._same.get(key)
+        if found is not None and found.ready == (self.current, LOOP):
+            return found
+        result = self._same[key] = Expression(self, kind, self.fresh("t"), (self.current, LOOP), lanes=True)
         self._add(LOOP, Statement(text, operands, frozenset(arrays), result, effect=False))
         return result
 
@@ -157,9 +177,11 @@ class Body:
         """Write a scalar statement without effects."""
         late = any(operand.ready >= (self.current, LOOP) for operand in operands)
         part = AFTER if late else BEFORE
-        result = Expression(self, kind, self.fresh("t"), (self.current, part), lanes=False)
-        self._add(part, Statement(text, operands, frozenset(arrays), result, effect=False))
-        return result
+        key = (kind, text, tuple(operand.name for operand in operands), tuple(arrays))
+        if key not in self._same:
+            self._same[key] = Expression(self, kind, self.fresh("t"), (self.current, part), lanes=False)
+            self._add(part, Statement(text, operands, frozenset(arrays), self._same[key], effect=False))
+        return self._same[key]
 
     def in_order(
         self, text: str, *operands: Expression, arrays: Sequence[int] = (), kind: Kind | None = None

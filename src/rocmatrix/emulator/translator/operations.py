@@ -98,7 +98,8 @@ def _magnitude(names: Sequence[str], kinds: Sequence[Kind], _result: Kind, lanes
 def _sign(name: str, kind: Kind, operator: str, *, lanes: bool) -> str:
     unsigned, bit = _SIGNS[kind]
     prefix = "v_" if lanes else "s_"
-    return f"BITS({prefix}{kind.label}, BITS({prefix}{unsigned}, {name}) {operator}({prefix}{unsigned})({bit:#x}))"
+    number = f"{prefix}{unsigned}"
+    return f"BITS({prefix}{kind.label}, ({number})(BITS({number}, {name}) {operator}({number})({bit:#x})))"
 
 
 def _inverted(names: Sequence[str], kinds: Sequence[Kind], _result: Kind, lanes: bool) -> str:  # noqa: FBT001 - a table

@@ -100,6 +100,10 @@ class TranslatedProgram(Program):
                 run_instruction(wave, self)
                 raise AssertionError("an address outside of code is refused by the reference")
             native = self._native(wave, code)
+            if wave.indexes_registers:
+                if self._interpret(wave, native, "vector registers are indexed", limit):
+                    return
+                continue
             native.enter()
             stop = code.run(native, limit)
             native.leave()
