@@ -14,10 +14,11 @@ from rocmatrix.binary.offload import unbundle
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command
 from rocmatrix.pipeline import cache_folder
-from rocmatrix.plan.manifest import KernelSection, Manifest, TorchSection
-from rocmatrix.plan.model import Abi, ToolchainId, ToolchainSpec, Unit, UnitId
+from rocmatrix.plan.manifest import Manifest
+from rocmatrix.plan.model import ToolchainId, ToolchainSpec, Unit
 from rocmatrix.toolchain.interface import BuildRequest, Step
 from rocmatrix.toolchain.llvm.toolchain import LlvmToolchain
+from tests.unit.toolchain.llvm import samples
 
 EXTENSION = "_add_rocm_0a1b2c3d"
 STEP_SECONDS = 1200.0
@@ -78,50 +79,12 @@ extern "C" __attribute__((visibility("default"))) void* JOIN(PyInit_, TORCH_EXTE
 }
 """
 
-MANIFEST = Manifest(
-    name="add",
-    version=1,
-    license="Apache-2.0",
-    backends=("rocm",),
-    upstream=None,
-    source=None,
-    repo_id=None,
-    branch=None,
-    python_depends=(),
-    torch=TorchSection(
-        src=("torch-ext/binding.cpp",),
-        include=("first", "add"),
-        pyext=("py",),
-        cxx_flags=(),
-        stable_abi="2.10",
-        minver=None,
-        maxver=None,
-    ),
-    pyext=("py",),
-    kernels=(
-        KernelSection(
-            id="add",
-            backend="rocm",
-            src=("kernels/add.hip", "add/add.h"),
-            include=("first", "add"),
-            depends=("torch",),
-            cxx_flags=(),
-            hip_flags=(),
-            rocm_archs=None,
-        ),
-    ),
+MANIFEST = replace(
+    samples.MANIFEST,
+    torch=replace(samples.TORCH, src=("torch-ext/binding.cpp",), include=("first", "add")),
+    kernels=(replace(samples.KERNEL, src=("kernels/add.hip", "add/add.h"), include=("first", "add")),),
 )
-UNIT = Unit(
-    id=UnitId("add.torch-stable-abi210-rocm72-x86_64-linux"),
-    kernel="add",
-    variant="torch-stable-abi210-rocm72-x86_64-linux",
-    abi=Abi.STABLE,
-    torch="2.10",
-    rocm="7.2",
-    toolchain=ToolchainId("llvm-rocm7.2"),
-    archs=("gfx942",),
-    serves=(),
-)
+UNIT = samples.UNIT
 
 
 class StepError(AssertionError):
