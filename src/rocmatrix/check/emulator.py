@@ -60,7 +60,7 @@ class EmulatorExecutor:
         self._cache = cache
         self._budget = budget
         self._device = device
-        self._description = f"emulated {ARCH} ({profile(device).name}; {MODE})"
+        self._description = f"{ARCH} on the emulator ({MODE}; device properties of {profile(device).name})"
         self._done: dict[tuple[Digest, Path], Execution] = {}
 
     @cached_property

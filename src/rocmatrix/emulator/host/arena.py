@@ -70,7 +70,7 @@ class Arena:
         Raises:
             MissingRequirementError: this process cannot have these addresses.
         """
-        libc = ctypes.CDLL(None, use_errno=True)
+        self._libc = libc = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
         found = libc.mmap(BASE, SIZE, _PROTECTION, _FLAGS, -1, 0)
@@ -84,6 +84,10 @@ class Arena:
         self._next = BASE
         self._starts: list[int] = []
         self._blocks: list[Block] = []
+
+    def close(self) -> None:
+        """Give the addresses back; whatever still points there must not be used."""
+        self._libc.munmap(ctypes.c_void_p(BASE), ctypes.c_size_t(SIZE))
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -1,0 +1,66 @@
+"""What is made of a process that runs cases, by how it ended and what it wrote."""
+
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rocmatrix.check.confined import TIME_LIMIT, merge, outcome, read_lines
+from rocmatrix.check.emulator_process import Line
+from rocmatrix.engine.interface import Completed
+from rocmatrix.errors import CheckError
+from rocmatrix.records import CaseResult
+
+CASES = ("first", "second", "third")
+
+
+def result(case: str) -> CaseResult:
+    return CaseResult(case=case, passed=True, max_abs_error=0.0, max_rel_error=0.0, seconds=0.0)
+
+
+def ended(status: int | None, output: str = "") -> Completed:
+    return Completed(returncode=status, output=output, seconds=3.0)
+
+
+FIRST = (Line(began="first"), Line(result=result("first")))
+
+
+def test_a_process_that_came_to_its_end_has_all_results() -> None:
+    lines = (*FIRST, Line(result=result("second")), Line(result=result("third")))
+    assert outcome(ended(0), lines, CASES).results == tuple(map(result, CASES))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (-signal.SIGSEGV, "was ended by SIGSEGV (Segmentation fault) while this case ran"),
+        (-signal.SIGABRT, "SIGABRT"),
+        (3, "ended with status 3"),
+        (None, f"did not end within {TIME_LIMIT:.0f} s"),
+    ],
+)
+def test_a_crash_is_a_failed_case_that_names_its_end(status: int | None, said: str) -> None:
+    run = outcome(ended(status, "one\ntwo\n"), (*FIRST, Line(began="second")), CASES)
+    assert [(each.case, each.passed) for each in run.results] == [("first", True), ("second", False)]
+    assert said in run.results[1].detail
+    assert "Its last lines: one | two" in run.results[1].detail
+
+
+def test_a_process_that_never_began_is_no_case_to_blame() -> None:
+    with pytest.raises(CheckError, match="ended with status 1"):
+        outcome(ended(1, "No module named numpy"), (), CASES)
+
+
+def test_what_is_not_emulated_is_said_and_ends_the_cases() -> None:
+    run = outcome(ended(0), (*FIRST, Line(unsupported="the instruction s_dance")), CASES)
+    assert run.unsupported == "the instruction s_dance"
+    assert run.results == (result("first"),)
+    assert merge([run, outcome(ended(0), FIRST, CASES[:1])]).unsupported == "the instruction s_dance"
+
+
+def test_a_line_that_was_cut_off_is_not_read(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    assert read_lines(report) == ()
+    report.write_bytes(msgspec.json.encode(FIRST[0]) + b"\n" + msgspec.json.encode(FIRST[1])[:20])
+    assert read_lines(report) == (FIRST[0],)
