@@ -7,9 +7,13 @@ from itertools import takewhile
 from pathlib import Path
 
 _FAILED = re.compile(r"^FAILED: .*$", re.MULTILINE)
-_LOCATED = re.compile(r"^\S.*:\d+(?::\d+)?: (?:fatal )?error\b")
+_LABEL = re.compile(r"^\[\d+/\d+\] (.*)$", re.MULTILINE)
+# clang and gcc: file:line:column: error: …; a warning may quote such a line, so that the first place in it counts
+_PLACE = r"[^\s<](?:(?!:\d+(?::\d+)?: ).)*:\d+(?::\d+)?: (?:fatal )?error\b"
+_LOCATED = re.compile(rf"^{_PLACE}")
 _ERROR = re.compile(
-    r"^(?:\S.*:\d+(?::\d+)?: (?:fatal )?error\b"  # clang and gcc: file:line:column: error: …
+    rf"^(?:{_PLACE}"
+    r"|<[^>]*>:\d+(?::\d+)?: error\b"  # what has no file: <inline asm>, <command line>
     r"|(?:\S*ld(?:\.lld)?|clang(?:\+\+)?|zig|\S*lld-link): (?:fatal )?error\b"  # linkers and drivers
     r"|(?:fatal )?error: "
     r"|\S*ld: .*undefined reference"
@@ -24,7 +28,7 @@ def first_error(output: str, project: Path) -> str:
     """Return the first error in the output of ninja, with the lines that belong to it.
 
     Paths below the project are written relative to it. Where no line looks like an error, the end of what the failed
-    command printed is returned.
+    command printed is returned. An error that names no source is followed by the label of the step that failed.
 
     Args:
         output: all that ninja and the commands printed; ninja keeps each command's lines together.
@@ -34,8 +38,17 @@ def first_error(output: str, project: Path) -> str:
     for number, line in enumerate(lines):
         if _ERROR.match(line):
             rest = takewhile(lambda text: not _NEXT.match(text), lines[number + 1 :])
-            return "\n".join([line, *rest][:_MOST_LINES]).rstrip()
-    return "\n".join(lines[-_MOST_LINES:]).strip() or "the command failed and printed nothing"
+            found = "\n".join([line, *rest][:_MOST_LINES]).rstrip()
+            return found if names_source(found) else found + _step(output)
+    found = "\n".join(lines[-_MOST_LINES:]).strip() or "the command failed and printed nothing"
+    return found + _step(output)
+
+
+def _step(output: str) -> str:
+    """Return a line with the label of the step that failed, which ninja prints before what it printed."""
+    match = _FAILED.search(output)
+    labels = _LABEL.findall(output, 0, match.start()) if match else []
+    return f"\nin the step: {labels[-1]}" if labels else ""
 
 
 def names_source(error: str) -> bool:

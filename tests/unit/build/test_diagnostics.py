@@ -65,3 +65,15 @@ def test_a_complaint_of_ninja_itself_is_the_error() -> None:
     assert first_error("ninja: error: 'x.h', needed by 'y', missing and no known rule to make it\n", PROJECT) == (
         "error: 'x.h', needed by 'y', missing and no known rule to make it"
     )
+
+
+def test_a_warning_that_quotes_an_error_is_none() -> None:
+    printed = 'a.cpp:7:2: warning: "fake.cpp:1:1: error: not real"\na.cpp:8:5: error: real\n'
+    assert first_error(failed(printed), PROJECT) == "a.cpp:8:5: error: real"
+
+
+@pytest.mark.parametrize("line", ["<inline asm>:1:2: error: invalid instruction", "Bus error", "ld.lld: error: x"])
+def test_an_error_without_a_source_names_the_step(line: str) -> None:
+    before = "[1/3] c++ b.cpp\n[2/3] device k/k.hip for gfx942\n"
+    said = first_error(failed(f"{line}\n", before=before), PROJECT)
+    assert said == f"{line}\nin the step: device k/k.hip for gfx942"
