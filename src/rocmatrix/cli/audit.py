@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from rocmatrix.cli.options import Verb, add_reuse
+from rocmatrix.cli.options import UsageError, Verb, add_reuse
 from rocmatrix.errors import ExitCode
 
 
@@ -39,6 +39,8 @@ def _audit_path(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
 
+    if arguments.only:
+        raise UsageError("--only selects units of a plan, and PATH is not one", fix="Give either of them.")
     audited = audit_path(arguments.path)
     if arguments.json:
         write_document(audited, sys.stdout)

@@ -30,10 +30,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
-    """Plan, write ``plan.json`` and print the plan."""
+    """Plan, write ``plan.json`` and print the plan; for people and GitHub only what ``--only`` selects."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415
     from rocmatrix.plan.github import github_matrix  # noqa: PLC0415
+    from rocmatrix.plan.selectors import narrow  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document, write_line  # noqa: PLC0415
     from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
@@ -44,7 +45,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     elif arguments.json or arguments.format == "json":
         write_document(result.plan, sys.stdout)
     else:
-        show_plan(result.plan, make_console(sys.stdout))
+        shown = narrow(result.plan, result.units) if arguments.only else result.plan
+        show_plan(shown, make_console(sys.stdout))
     return result.exit_code
 
 

@@ -36,6 +36,13 @@ def test_plan_as_json_is_the_plan_as_it_was_written(words: list[str], project: P
 
 
 @pytest.mark.usefixtures("project")
+def test_plan_shows_people_only_what_was_selected_and_writes_all_of_it(project: Path, capsys: Capture) -> None:
+    assert main(["plan", "--only", "*torch-rocm"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "3 cells: 3 served; 1 unit to build"
+    assert len(json.loads((project / "dist" / "plan.json").read_text())["cells"]) == 4
+
+
+@pytest.mark.usefixtures("project")
 def test_plan_for_github_is_one_line_with_rows(capsys: Capture) -> None:
     assert main(["plan", "--format", "github", "--max-jobs", "1"]) == 0
     out = capsys.readouterr().out
@@ -138,6 +145,12 @@ def test_audit_takes_anybodys_shared_object(capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert "error[" in out
     assert f"audit {library}: failed: " in out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("project")
+def test_audit_of_a_path_does_not_pretend_to_select_units(capsys: Capture) -> None:
+    assert main(["audit", ".", "--only", "*rocm72*"]) == 2
+    assert "--only selects units of a plan" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("project")

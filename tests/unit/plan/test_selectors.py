@@ -3,7 +3,7 @@
 import pytest
 
 from rocmatrix.errors import InputError
-from rocmatrix.plan.selectors import select
+from rocmatrix.plan.selectors import narrow, select
 from tests.unit.plan.samples import MATRIX, plan_of
 
 PLAN = plan_of(MATRIX)
@@ -30,3 +30,12 @@ def test_a_pattern_that_matches_nothing_lists_the_ids() -> None:
 def test_patterns_tell_upper_from_lower_case() -> None:
     with pytest.raises(InputError):
         select(PLAN, ["GEMM.*"])
+
+
+def test_a_narrowed_plan_has_what_its_units_are_about_and_nothing_else() -> None:
+    narrowed = narrow(PLAN, select(PLAN, ["*rocm72*"]))
+    assert [unit.rocm for unit in narrowed.units] == ["7.2"]
+    assert [cell.id for cell in narrowed.cells] == list(narrowed.units[0].serves)
+    assert [spec.rocm for spec in narrowed.toolchains] == ["7.2"]
+    assert narrowed.kernels == PLAN.kernels
+    assert narrow(PLAN, ()).kernels == ()
