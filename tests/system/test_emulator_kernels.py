@@ -240,6 +240,22 @@ def test_launches_that_do_not_fit_get_one_clear_message(bench: Bench) -> None:
         bench.launch("trap", out, lds=66560)
 
 
+def test_a_damaged_code_object_gets_one_clear_message(image: bytes) -> None:
+    random = np.random.default_rng(1)
+    outcomes = set()
+    for _ in range(300):
+        damaged = bytearray(image[: random.integers(len(image))] if random.random() < 0.3 else image)
+        for place in random.integers(0, min(len(damaged), 0x2000) or 1, 3 if damaged else 0):
+            damaged[place] = random.integers(256)
+        try:
+            Device().load(read_code_object(bytes(damaged), "damaged.co"))
+            outcomes.add("harmless")
+        except (InputError, UnsupportedError) as err:
+            outcomes.add(type(err).__name__ if "\n" not in err.what else "several lines")
+    assert "several lines" not in outcomes
+    assert outcomes >= {"harmless", "InputError"}
+
+
 def test_preloaded_arguments_and_the_compatible_entry_give_the_same(tmp_path: Path) -> None:
     preload = ("-mllvm", "-amdgpu-kernarg-preload-count=4")
     path = compile_device(_SOURCE, tmp_path / "preload.co", machine_flags=preload)

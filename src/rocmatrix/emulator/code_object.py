@@ -24,7 +24,11 @@ _OS_ABI_BYTE, _ABI_VERSION_BYTE = 7, 8
 _OS_ABI_HSA = 64
 _VERSIONS = {2: 4, 3: 5, 4: 6}
 """EI_ABIVERSION -> code object version."""
+_DAMAGE = (ELFError, ValueError, IndexError, KeyError, AttributeError, TypeError, OverflowError)
+"""What pyelftools raises on damaged files, beside what is raised here."""
 _METADATA_NOTE = 32
+_LARGEST_IMAGE = 1 << 31
+"""Branches and relative addresses of gfx942 reach this far."""
 _ABS64, _RELATIVE64 = 3, 13
 """R_AMDGPU_ABS64 and R_AMDGPU_RELATIVE64: what a linked code object may need at load."""
 
@@ -106,7 +110,7 @@ def read_code_object(data: bytes, where: str) -> CodeObject:
         elf = ELFFile(io.BytesIO(data))
         _check_header(elf, data, where)
         return _read(elf, data, where)
-    except (ELFError, ValueError, IndexError, KeyError, UnicodeDecodeError, AttributeError, TypeError) as err:
+    except _DAMAGE as err:
         what = f"the code object cannot be read: {err or type(err).__name__}"
         raise InputError(what, where=where, fix="Build it again; the file is cut off or damaged.") from err
 
@@ -145,17 +149,25 @@ def _read(elf: ELFFile, data: bytes, where: str) -> CodeObject:
         where=where,
         version=_VERSIONS[data[_ABI_VERSION_BYTE]],
         segments=segments,
-        relocations=tuple(_relocations(elf, where)),
+        relocations=tuple(_relocations(elf, segments, where)),
         kernels=kernels,
         symbols=symbols,
     )
 
 
 def _segments(elf: ELFFile, data: bytes) -> Iterator[Segment]:
+    free = 0
     for segment in elf.iter_segments("PT_LOAD"):
         end = segment["p_offset"] + segment["p_filesz"]
         if end > len(data):
             raise ValueError(f"a segment ends at byte {end} of {len(data)}")
+        if segment["p_memsz"] < segment["p_filesz"] or segment["p_vaddr"] < free:
+            raise ValueError(f"the segment at {segment['p_vaddr']:#x} overlaps another or does not hold its bytes")
+        free = segment["p_vaddr"] + segment["p_memsz"]
+        if free > _LARGEST_IMAGE:
+            raise ValueError(
+                f"a segment ends at {free:#x}, beyond the {_LARGEST_IMAGE:#x} bytes that an image may have"
+            )
         yield Segment(
             address=segment["p_vaddr"],
             size=segment["p_memsz"],
@@ -187,7 +199,7 @@ def _bytes_at(segments: tuple[Segment, ...], address: int, size: int) -> bytes:
     raise ValueError(f"the address {address:#x} lies outside of what is loaded")
 
 
-def _relocations(elf: ELFFile, where: str) -> Iterator[Relocation]:
+def _relocations(elf: ELFFile, segments: tuple[Segment, ...], where: str) -> Iterator[Relocation]:
     for section in elf.iter_sections():
         if not isinstance(section, RelocationSection) or not section.name.endswith(".dyn"):
             continue
@@ -200,4 +212,7 @@ def _relocations(elf: ELFFile, where: str) -> Iterator[Relocation]:
                 addend += table.get_symbol(relocation["r_info_sym"])["st_value"]
             elif kind != _RELATIVE64:
                 raise UnsupportedError(f"relocations of type {kind} in {where}")
-            yield Relocation(address=relocation["r_offset"], addend=addend)
+            place = relocation["r_offset"]
+            if not any(segment.address <= place <= segment.address + segment.size - 8 for segment in segments):
+                raise ValueError(f"a relocation at {place:#x} lies outside of what is loaded")
+            yield Relocation(address=place, addend=addend)

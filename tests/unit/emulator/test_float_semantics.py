@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from rocmatrix.cases import Array
-from rocmatrix.emulator.algebra import F16, F32, F64, I32, U32, Kind
+from rocmatrix.emulator.algebra import F16, F32, F64, I32, U32, Kind, fma
 from rocmatrix.emulator.descriptor import Denormals, Mode
 from rocmatrix.emulator.instruction import Encoding
 from rocmatrix.emulator.interpreter import TABLES
 from rocmatrix.emulator.lanes import DTYPES, Lanes
+from rocmatrix.emulator.lanes import constant as constant_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.arithmetic import VECTOR
 from rocmatrix.emulator.semantics.conversions import BF8, FP8, Fnuz, from_fnuz, to_fnuz
@@ -70,6 +72,53 @@ def test_mantissa_and_exponent_are_those_of_frexp(kind: Kind) -> None:
     name = "v_frexp_exp_i16_f16" if kind is F16 else f"v_frexp_exp_i32_{kind.label}"
     assert _call(name, numbers)[finite].tolist() == power.tolist()
     assert (_call(name, numbers)[~finite] == 0).all()
+
+
+def _divided(kind: Kind, numerator: Array, denominator: Array) -> Array:
+    """Return the quotient by the sequence that LLVM emits (AMDGPULegalizerInfo, legalizeFDIV32 and legalizeFDIV64)."""
+    name = kind.label
+    n, d = Lanes(kind, numerator), Lanes(kind, denominator)
+    (scale, step, fix) = (VECTOR[f"v_div_{part}_{name}"].function for part in ("scale", "fmas", "fixup"))
+    below, _ = scale(d, d, n)
+    above, back = scale(n, d, n)
+    estimate = VECTOR[f"v_rcp_{name}"].function(below)
+    for _ in range(1 if kind is F32 else 2):
+        estimate = fma(fma(-below, estimate, constant_of(kind, 1.0)), estimate, estimate)
+    quotient = above * estimate
+    if kind is F32:
+        quotient = fma(fma(-below, quotient, above), estimate, quotient)
+    result = fix(step(fma(-below, quotient, above), estimate, quotient, back), d, n)
+    assert isinstance(result, Lanes)
+    return result.array
+
+
+@pytest.mark.parametrize("kind", [F32, F64])
+def test_the_division_instructions_divide_as_ieee_says(kind: Kind) -> None:
+    random = np.random.default_rng(12)
+    dtype = DTYPES[kind]
+    lowest, highest = (-149, 127) if kind is F32 else (-1074, 1023)
+    count = 20_000
+    numerator, denominator = (values(kind, random, count).array.copy() for _ in range(2))
+    tiny = slice(0, count // 2)  # quotients that are denormal or close to it, many of them halfway between two
+    numerator[tiny] = np.ldexp(random.integers(1, 1 << 12, count // 2).astype(np.float64), lowest).astype(dtype)
+    denominator[tiny] = random.integers(1, 1 << 6, count // 2).astype(dtype)
+    wide = slice(count // 2, count // 2 + count // 4)
+    powers = random.integers(lowest + 60, highest, (2, count // 4))
+    numerator[wide], denominator[wide] = np.ldexp(random.uniform(1, 2, (2, count // 4)), powers).astype(dtype)
+    got, want = _divided(kind, numerator, denominator), numerator / denominator
+    ties = np.array([
+        _is_denormal_tie(float(n), float(d), lowest) for n, d in zip(numerator, denominator, strict=True)
+    ])  # fmt: skip
+    _same(got[~ties], want[~ties])
+    assert (np.abs(got[ties].astype(np.float64) - want[ties]) <= 2.0**lowest).all()
+
+
+def _is_denormal_tie(numerator: float, denominator: float, lowest: int) -> bool:
+    """Say whether a quotient lies halfway between two multiples of the smallest number: see ``div_fmas``."""
+    if not (math.isfinite(numerator) and math.isfinite(denominator) and denominator):
+        return False
+    units = Fraction(numerator) / Fraction(denominator) / Fraction(2) ** lowest
+    return (2 * units).denominator == 1 and units.denominator == 2
 
 
 def test_minimum_and_maximum_prefer_numbers_and_order_zeros() -> None:

@@ -45,7 +45,11 @@ def div_scale(operand: Value, denominator: Value, numerator: Value) -> Pair:
 
 
 def div_fmas(a: Value, b: Value, c: Value, back: Value) -> Value:
-    """Return ``a * b + c``, in some lanes times the power of two that undoes the scaling, rounded once."""
+    """Return ``a * b + c``, in some lanes times the power of two that undoes the scaling, rounded once.
+
+    A quotient that is denormal and exactly halfway between two numbers may go either way: ``b`` is a reciprocal that is
+    itself rounded, so the sum need not be exactly halfway. No published text says what the hardware does there.
+    """
     kind = a.kind
     form = FORMATS[kind]
     up, down = 2.0 ** _SCALE[kind], 2.0 ** -_SCALE[kind]
