@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.emulator.decoder import decode
-from rocmatrix.emulator.instruction import Encoding, Instruction
+from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
 from rocmatrix.emulator.interpreter import check_executable
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from tests.system.emulator_assembly import is_opaque, read_line, write_line
@@ -64,9 +64,16 @@ def _disagreement(text: str, code: bytes, address: int) -> str | None:
 
 def _is_printed_otherwise(instruction: Instruction) -> bool:
     cache = instruction.encoding is Encoding.SMEM and not instruction.name.startswith(("s_load", "s_buffer_load"))
-    return cache or (
-        instruction.name.startswith(_WRITTEN_OTHERWISE)
-        and not instruction.name.startswith(("buffer_load", "buffer_store", "buffer_atomic"))
+    # LLVM prints a literal that a 16-bit constant could have been as that constant
+    halves = [operand.index & 0xFFFF for operand in instruction.sources if operand.file is RegisterFile.LITERAL]
+    inline = any(half <= 64 or half >= 0xFFF0 for half in halves)
+    return (
+        cache
+        or inline
+        or (
+            instruction.name.startswith(_WRITTEN_OTHERWISE)
+            and not instruction.name.startswith(("buffer_load", "buffer_store", "buffer_atomic"))
+        )
     )
 
 

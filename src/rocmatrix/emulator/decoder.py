@@ -152,8 +152,8 @@ def _read(code: bytes, address: int) -> Fields:
     if name.startswith(_MATRIX_NAMES):
         values |= {field: raw >> first & (1 << width) - 1 for field, (first, width) in _MATRIX_FIELDS.items()}
     size = decoded.size()
-    if name == _INDEX_ON and values["ssrc0"] != _LITERAL:
-        size = _WORD  # its second source is a number, not a register or a literal
+    if name == "s_getpc_b64" or (name == _INDEX_ON and values["ssrc0"] != _LITERAL):
+        size = _WORD  # what looks like a literal is no source: nothing, or a number
     if size > len(code):
         raise UnsupportedError(f"the machine code at {address:#x}: it ends within {name}")
     form = type(decoded).__name__
