@@ -116,13 +116,17 @@ class EmulatorExecutor:
             raise UntestableError(run.unsupported)
         by_name = {result.case: result for result in run.results}
         names = [case.name for case in choice.chosen]
-        left_out = (*choice.left_out, *(name for name in names if name not in by_name))
-        left = f"; {len(left_out)} of {len(by_name) + len(left_out)} cases left out by the budget"
+        total = len(choice.chosen) + len(choice.left_out)
+        said = [self._description]
+        if choice.left_out:
+            said.append(f"{len(choice.left_out)} of {total} cases left out by the budget")
+        if run.unsupported:
+            said.append(f"{len(names) - len(by_name)} of {total} cases not run: {run.unsupported}")
         return Execution(
             tested=Tested.EMULATED,
-            device=self._description + (left if left_out else ""),
+            device="; ".join(said),
             results=tuple(by_name[name] for name in names if name in by_name),
-            left_out=left_out,
+            left_out=(*choice.left_out, *(name for name in names if name not in by_name)),
         )
 
     def _place(self, folder: Path, variant: Path, tests: Path) -> Place:

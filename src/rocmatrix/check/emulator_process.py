@@ -104,7 +104,7 @@ def run_case(host: Host, case: Case) -> CaseResult:
     try:
         detail = _results(host, case, comparisons)
     except _Difference as difference:
-        remarks = "; ".join(host.remarks[said:])
+        remarks = "; ".join(remark.replace("\n  ", " ") for remark in host.remarks[said:])
         detail = f"{difference}; the runtime said: {remarks}" if remarks else str(difference)
         return _result(case, comparisons, started, detail, passed=False)
     return _result(case, comparisons, started, detail, passed=True)
@@ -149,12 +149,16 @@ def _call(host: Host, op: str, arguments: dict[str, Array]) -> Call:
     except ExtensionError as err:
         raise _Difference(f"{op} threw: {err}") from err
     except (FaultError, InputError) as err:
-        raise _Difference(f"{op}: {err}") from err
+        raise _Difference(f"{op}: {_one_line(err)}") from err
     for name, before in arguments.items():
         after = call.arguments.get(name)
         if after is not None and name != "out" and not np.array_equal(as_bytes(before), as_bytes(after)):
             raise _Difference(f"{op} changed its argument {name}")
     return call
+
+
+def _one_line(err: Exception) -> str:
+    return str(err).replace("\n  ", " ")
 
 
 def _compare(case: Case, op: str, got: Array, want: Array, comparisons: list[Comparison]) -> None:

@@ -175,7 +175,7 @@ class Host:
             return self._torch.view(tensors[name], *self._extents(tensors[name]))
         if parameter.type in {"int[]", "SymInt[]"} and value.ndim == 1:
             return self._torch.new_list(int(item) for item in value)
-        if value.ndim == 0:
+        if value.size == 1:
             word = _scalar(parameter.type, value)
             if word is not None:
                 return word
@@ -208,7 +208,7 @@ class Host:
 def _scalar(kind: str, value: Array) -> int | None:
     """Return a scalar as it travels on a stack; ``None`` if the schema's type is no scalar of numbers."""
     if kind in {"int", "SymInt", "bool"}:
-        return int(value) & ((1 << 64) - 1)
+        return int(value.item()) & ((1 << 64) - 1)
     if kind == "float":
-        return int(struct.unpack("<Q", struct.pack("<d", float(value)))[0])
+        return int(struct.unpack("<Q", struct.pack("<d", float(value.item())))[0])
     return None

@@ -1,0 +1,1 @@
+"""The probe has no Python side."""

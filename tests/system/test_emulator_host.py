@@ -1,0 +1,204 @@
+"""Real launchers on the emulator: what is right passes, and each way of being wrong is told by its own words.
+
+A small kernel project is built as any other; its operators are right or wrong in one way each. The repository's own
+GEMM is run as it ships, and once without its matrix instructions.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rocmatrix import pipeline
+from rocmatrix.check.cases_file import read_cases
+from rocmatrix.check.emulator import EmulatorExecutor
+from rocmatrix.check.interface import Execution, UntestableError
+from rocmatrix.emulator.host.compiler import RuntimeCompiler
+from rocmatrix.emulator.host.prepare import prepare
+from rocmatrix.engine.host import HostEngine
+from rocmatrix.events import discard
+from rocmatrix.plan.model import Unit
+from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
+from rocmatrix.store import Store
+from tests.system.conftest import ROOT, MainJob
+
+pytestmark = [pytest.mark.needs_llvm, pytest.mark.needs_network]
+
+PROJECT = Path(__file__).with_name("host_project")
+MATRIX = """\
+schema: 1
+kernels: [kernels/probe]
+torch: ["2.13"]
+rocm: ["7.2"]
+archs: [gfx942]
+toolchains: {"7.2": llvm}
+"""
+CASE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """The built probe: its unit, payload and tests."""
+
+    unit: Unit
+    payload: Path
+    tests: Path
+
+    @property
+    def binary(self) -> Path:
+        (found,) = self.payload.rglob("*.so")
+        return found
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    root = tmp_path_factory.mktemp("probe")
+    shutil.copytree(PROJECT, root / "kernels/probe", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "matrix.yaml").write_text(MATRIX)
+    result = pipeline.build(pipeline.Options(matrix=root / "matrix.yaml", out=root / "dist"), discard)
+    (unit,) = result.units
+    assert result.builds[unit.id].outcome is Outcome.PASSED, result.builds[unit.id].error
+    return Probe(unit=unit, payload=Store(root / "dist").payload(unit.id), tests=root / "kernels/probe/tests")
+
+
+def execute(unit: Unit, payload: Path, tests: Path, *names: str, folder: Path) -> Execution:
+    """Run the cases of these names, or all of them."""
+    folder.mkdir()
+    cases = read_cases(tests.parent, engine=HostEngine(), scratch=folder, shown="x")
+    executor = EmulatorExecutor(engine=HostEngine(), cache=pipeline.cache_folder(), budget=None)
+    return executor.run(unit, payload, tests, tuple(case for case in cases if not names or case.name in names))
+
+
+@pytest.fixture(scope="module")
+def results(probe: Probe, tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseResult]:
+    folder = tmp_path_factory.mktemp("cases") / "scratch"
+    execution = execute(probe.unit, probe.payload, probe.tests, folder=folder)
+    assert execution.tested is Tested.EMULATED
+    assert execution.left_out == ("asks",)
+    assert "1 of 13 cases not run: the emulator does not support torch's operator aten::matmul" in execution.device
+    return {result.case: result for result in execution.results}
+
+
+@pytest.mark.parametrize("case", ["scale", "shift", "views", "number"])
+def test_what_is_right_passes(results: dict[str, CaseResult], case: str) -> None:
+    """Floats, optionals, lists, defaults, views of torch, dynamic LDS, grids of three dimensions, an out variant."""
+    assert results[case].passed, results[case].detail
+    assert results[case].max_rel_error <= 1e-6
+
+
+def test_the_variant_that_writes_into_out_is_run_too(results: dict[str, CaseResult]) -> None:
+    assert "; 2 launches, " in results["scale"].detail
+    assert "; 1 launches, " in results["shift"].detail
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("wrong", "wrong: 0 % of 100 elements within tolerance; at [0] it is 0.125853"),
+        ("unwritten", "99 % of 100 elements within tolerance; at [99] it is 1.30577099e+36 instead of"),
+        ("overrun", "out of bounds: it writes 4 bytes at byte 400 of a tensor that the extension made, which has 400"),
+        ("spoil", "write to read-only memory: 4 bytes of the argument x are written"),
+        ("too-many", "probe: HIP error 9 (invalid configuration argument); the runtime said: a workgroup of 2048"),
+        ("throws", "throws threw: probe: element 100 is not there"),
+        ("crash", "the process was ended by SIGSEGV (Segmentation fault) while this case ran"),
+        ("nowhere", "the variant has no operator 'nowhere'"),
+    ],
+)
+def test_what_is_wrong_fails_and_is_told(results: dict[str, CaseResult], case: str, said: str) -> None:
+    assert not results[case].passed
+    assert said in results[case].detail
+
+
+def test_faults_name_kernel_instruction_and_place(results: dict[str, CaseResult]) -> None:
+    assert "overrunEPKfPfi at 0x" in results["overrun"].detail
+    assert "global_store_dword" in results["overrun"].detail
+    assert "(workgroup (1, 0, 0) wave 0 lane 36 address 0x60000" in results["overrun"].detail
+
+
+def test_a_unit_whose_every_case_is_beyond_the_emulator_is_untestable(probe: Probe, tmp_path: Path) -> None:
+    with pytest.raises(UntestableError, match="aten::matmul"):
+        execute(probe.unit, probe.payload, probe.tests, "asks", folder=tmp_path / "scratch")
+
+
+LAUNCHES = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from rocmatrix.emulator.device import Options
+from rocmatrix.emulator.host.host import Host
+from rocmatrix.emulator.host.profiles import profile
+variant, *libraries = map(Path, sys.argv[1:])
+host = Host(variant, libraries, profile=profile("mi300x"), options=Options())
+default = host.call("scale", {"x": np.ones(3, np.float32)})
+(launch,) = host.call("number", {"x": np.zeros(1, np.float32)}).launches
+print(json.dumps({
+    "default": default.outputs[0].tolist(), "kernel": launch.kernel, "grid": launch.grid, "block": launch.block,
+    "lds": launch.dynamic_lds, "stream": launch.stream, "arguments": launch.arguments.hex(),
+    "code": launch.code_object[:4].hex(),
+}))
+"""
+
+
+def test_a_launch_arrives_with_all_that_the_launcher_gave(probe: Probe) -> None:
+    compiler = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder())
+    libraries = prepare(probe.binary, compiler)
+    argv = [sys.executable, "-c", LAUNCHES, str(probe.binary), *map(str, libraries)]
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=CASE_SECONDS, env=environment)
+    launch = json.loads(done.stdout)
+    assert launch["default"] == [2.0, 2.0, 2.0]
+    assert "number" in launch["kernel"]
+    assert (launch["grid"], launch["block"], launch["lds"], launch["stream"]) == ([2, 3, 2], [64, 1, 1], 256, 0)
+    assert len(bytes.fromhex(launch["arguments"])) == 8
+    assert int.from_bytes(bytes.fromhex(launch["arguments"]), "little") >> 40 == 0x60
+    assert launch["code"] == b"\x7fELF".hex()
+
+
+# -- the GEMM of this repository -------------------------------------------------------------------------------------
+
+SMALLEST = "single-1x1x128-nn"
+MATRIX_INSTRUCTION = b"\xf3\xd3"
+"""Upper half of the first word of v_mfma_f32_16x16x32_fp8_fp8 (CDNA 3 ISA document, VOP3P-MAI: opcode 0x73)."""
+NOTHING = b"\x00\x00\x80\xbf"
+"""s_nop 0."""
+
+
+def test_the_main_job_says_that_it_emulated(main_job: MainJob) -> None:
+    for unit in main_job.plan.units:
+        record = main_job.store.read_record(unit.id, CheckRecord)
+        assert isinstance(record, CheckRecord), unit.id
+        assert (record.outcome, record.tested) == (Outcome.PASSED, Tested.EMULATED), record.reason
+        assert record.reason.startswith("gfx942 on the emulator (")
+        assert record.cases
+        assert all(case.passed for case in record.cases)
+        assert record.left_out
+
+
+def test_units_of_the_same_bytes_are_executed_once(main_job: MainJob) -> None:
+    records = [main_job.store.read_record(unit.id, CheckRecord) for unit in main_job.plan.units]
+    assert len({record.cases for record in records if isinstance(record, CheckRecord)}) == 1
+
+
+def test_a_gemm_without_its_matrix_instructions_fails(main_job: MainJob, tmp_path: Path) -> None:
+    unit = main_job.plan.units[0]
+    payload = tmp_path / "payload"
+    shutil.copytree(main_job.store.payload(unit.id), payload)
+    (binary,) = payload.rglob("*.so")
+    data = bytearray(binary.read_bytes())
+    places = [place for place in range(0, len(data) - 8, 4) if data[place + 2 : place + 4] == MATRIX_INSTRUCTION]
+    assert len(places) > 50, "the machine code has no matrix instructions"
+    for place in places:
+        data[place : place + 8] = NOTHING + NOTHING
+    binary.chmod(0o644)
+    binary.write_bytes(data)
+    tests = ROOT / "kernels/gemm/tests"
+    whole = execute(unit, main_job.store.payload(unit.id), tests, SMALLEST, folder=tmp_path / "whole")
+    broken = execute(unit, payload, tests, SMALLEST, folder=tmp_path / "broken")
+    assert [result.passed for result in (*whole.results, *broken.results)] == [True, False]
+    assert "0 % of 1 elements within tolerance" in broken.results[0].detail
