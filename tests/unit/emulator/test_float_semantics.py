@@ -167,10 +167,10 @@ def test_eight_bit_floats_are_those_of_ml_dtypes(form: Fnuz, dtype: type) -> Non
 
 
 def test_eight_bit_floats_saturate_where_mode_says_so() -> None:
-    numbers = Lanes(F32, np.array([1e9, -300.0, 247.0, np.inf, np.nan], np.float32))
+    numbers = Lanes(F32, np.array([1e9, -300.0, 247.0, 248.0, np.inf, np.nan], np.float32))
     codes = to_fnuz(numbers, FP8, Mode(fp16_overflow=True))
     assert isinstance(codes, Lanes)
-    assert codes.array.tolist() == [0x7F, 0xFF, 0x7F, 0x80, 0x80]
+    assert codes.array.tolist() == [0x7F, 0xFF, 0x7F, 0x7F, 0x80, 0x80]
 
 
 def test_packed_float16_is_rounded_towards_zero() -> None:

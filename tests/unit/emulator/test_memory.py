@@ -138,6 +138,30 @@ def test_two_address_lds_instructions_count_in_elements_or_in_64_of_them() -> No
     assert wave.vgprs[4:8, 0].tolist() == [130, 131, 386, 387]
 
 
+def test_lds_compares_with_its_first_data_and_stores_the_second() -> None:
+    wave = make_wave()
+    wave.set_exec(np.arange(64) < 2)
+    wave.lds.data.view(np.uint32)[0, :2] = (10, 20)
+    wave.vgprs[0], wave.vgprs[1], wave.vgprs[2] = np.arange(64) * 4, 10, 99
+    bits = MemoryBits()
+    execute(wave, make("ds_cmpst_rtn_b32", Encoding.DS, [v(3)], [v(0), v(1), v(2)], memory=bits))
+    assert wave.lds.data.view(np.uint32)[0, :2].tolist() == [99, 20]
+    assert wave.vgprs[3, :2].tolist() == [10, 20]
+
+
+def test_memory_takes_what_to_store_before_what_to_compare_with() -> None:
+    memory = Memory()
+    words = memory.allocate(8, "words")
+    words.data.view(np.uint32)[:] = (10, 20)
+    wave = make_wave(memory=memory)
+    wave.set_exec(np.arange(64) < 2)
+    _address(wave, 0, words.address + 4 * np.arange(64))
+    wave.vgprs[2], wave.vgprs[3] = 99, 10
+    bits = MemoryBits(sc0=True)
+    execute(wave, make("global_atomic_cmpswap", Encoding.GLOBAL, [v(4)], [v(0, 2), OFF, v(2, 2)], memory=bits))
+    assert words.data.view(np.uint32).tolist() == [99, 20]
+
+
 def test_d16_loads_leave_the_other_half_alone() -> None:
     wave = make_wave()
     wave.lds.data[0, :4] = (0x81, 0x92, 0xA3, 0xB4)

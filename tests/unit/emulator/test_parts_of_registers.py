@@ -8,12 +8,12 @@ import pytest
 from rocmatrix.emulator.instruction import Dpp, Encoding, Sdwa, Select, Unused
 from rocmatrix.emulator.register_indexing import indexed
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
-from tests.unit.emulator.machine import VCC_PAIR, constant, execute, integer, make, make_wave, s, v
+from tests.unit.emulator.machine import VCC_PAIR, a, constant, execute, integer, make, make_wave, s, v
 
 
-def _added(sdwa: Sdwa, a: int = 0x11223384, b: int = 1, old: int = 0xAABBCCDD) -> int:
+def _added(sdwa: Sdwa, first: int = 0x11223384, second: int = 1, old: int = 0xAABBCCDD) -> int:
     wave = make_wave()
-    wave.vgprs[0], wave.vgprs[1], wave.vgprs[2] = a, b, old
+    wave.vgprs[0], wave.vgprs[1], wave.vgprs[2] = first, second, old
     execute(wave, make("v_add_u32", Encoding.VOP2, [v(2)], [v(0), v(1)], sdwa=sdwa))
     return int(wave.vgprs[2][0])
 
@@ -135,6 +135,15 @@ def test_indexed_registers_are_counted_from_m0_in_moves_only() -> None:
         indexed(wave, make("v_add_u32", Encoding.VOP2, [v(2)], [v(0), v(1)]))
     execute(wave, make("s_set_gpr_idx_off", Encoding.SOPP, [], []))
     assert not wave.indexes_registers
+
+
+def test_accumulator_registers_are_a_file_of_their_own() -> None:
+    wave = make_wave()
+    wave.vgprs[1], wave.agprs[1] = 11, 22
+    execute(wave, make("v_accvgpr_write_b32", Encoding.MAI, [a(2)], [v(1)]))
+    execute(wave, make("v_accvgpr_read_b32", Encoding.MAI, [v(3)], [a(1)]))
+    execute(wave, make("v_accvgpr_mov_b32", Encoding.VOP1, [a(4)], [a(1)]))
+    assert (wave.agprs[2][0], wave.vgprs[3][0], wave.agprs[4][0]) == (11, 22, 22)
 
 
 def test_misaligned_registers_are_illegal() -> None:
