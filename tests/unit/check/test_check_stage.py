@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.cases import CaseDescription
-from rocmatrix.check.interface import Execution, Executor
+from rocmatrix.check.interface import Execution, Executor, UntestableError
 from rocmatrix.check.stage import NO_CASES, check_units
-from rocmatrix.errors import ExitCode
+from rocmatrix.errors import CheckError, ExitCode
 from rocmatrix.events import Event, State, UnitFinished, discard
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
@@ -181,3 +181,39 @@ def test_the_cases_of_a_kernel_are_read_once_for_all_its_units(project: Project)
     (unit,) = project.plan.units
     check_units((unit, replace(unit)), plan=project.plan, source_root=project.root, store=project.store, emit=discard)
     assert counter.read_text() == "x"
+
+
+class RaisingExecutor(CountingExecutor):
+    """Cannot say anything, for one reason or another."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+        del unit, payload, tests, cases
+        raise self.error
+
+
+def test_a_unit_that_the_executor_cannot_run_is_untested_for_its_reason(project: Project) -> None:
+    project.write_cases(GOOD)
+    record = project.check(RaisingExecutor(UntestableError("the emulator executes gfx942 only")))
+    assert (record.outcome, record.tested) == (Outcome.PASSED, Tested.UNTESTED)
+    assert record.reason == "the emulator executes gfx942 only"
+    assert project.finished.state is State.UNTESTED
+
+
+def test_cases_that_could_not_be_run_fail_the_unit(project: Project) -> None:
+    project.write_cases(GOOD)
+    record = project.check(RaisingExecutor(CheckError("the process that runs the cases ended with status 1")))
+    assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.UNTESTED)
+    assert project.finished.exit_code == ExitCode.CHECK
+
+
+def test_cases_that_were_left_out_are_named_in_the_record(project: Project) -> None:
+    class Choosing(CountingExecutor):
+        def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+            return replace(super().run(unit, payload, tests, cases), left_out=("the-other",))
+
+    project.write_cases(GOOD)
+    assert project.check(Choosing()).left_out == ("the-other",)
