@@ -15,7 +15,7 @@ from rocmatrix.build.identity import extension_name
 from rocmatrix.build.payload import write_payload
 from rocmatrix.build.sources import Project
 from rocmatrix.engine.interface import Engine
-from rocmatrix.errors import BuildError, MissingRequirementError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.events import Emit, Notice, Stage, UnitProgress
 from rocmatrix.plan.extension import EXTENSION_SUFFIX
 from rocmatrix.plan.model import Abi, Unit
@@ -104,6 +104,8 @@ def build_unit(
         _compile(request, toolchain, workshop, log)
     except BuildError as err:
         return Built(payload=None, headers=headers, error=err.what)
+    except InputError as err:  # of this project alone: units of other kernels go on
+        return Built(payload=None, headers=headers, error=str(err))
     gates = _tried(toolchain, request, log)
     if failed := [gate for gate in gates if not gate.passed]:
         error = "\n".join(f"gate {gate.name}: {gate.detail}" for gate in failed)

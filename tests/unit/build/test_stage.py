@@ -10,6 +10,7 @@ from rocmatrix.events import Notice, Stage, State, UnitFinished, UnitProgress, U
 from rocmatrix.plan.model import Abi
 from rocmatrix.records import BuildRecord, Isolation, Outcome
 from rocmatrix.store import Absent
+from rocmatrix.toolchain.interface import BuildRequest, Step
 
 
 @pytest.fixture
@@ -201,6 +202,21 @@ def test_a_bug_in_a_toolchain_is_raised_and_not_recorded(site: Site) -> None:
     with pytest.raises(ZeroDivisionError):
         site.build("2.13")
     assert isinstance(site.store.read_record(make_unit("2.13").id, BuildRecord), Absent)
+
+
+def test_an_input_that_a_toolchain_refuses_fails_its_unit_and_the_others_go_on(site: Site) -> None:
+    class Particular(type(site.toolchain)):  # type: ignore[misc] # the class of a value
+        def steps(self, request: BuildRequest) -> tuple[Step, ...]:
+            if request.unit.torch == "2.12":
+                raise InputError("one.hip is named twice", where="build.toml: src", fix="Name it once.")
+            made: tuple[Step, ...] = super().steps(request)
+            return made
+
+    site.toolchain = Particular(folder=site.root)
+    refused, built = site.build("2.12", "2.13")
+    assert (refused.outcome, refused.error_code) == (Outcome.FAILED, 4)
+    assert refused.error == "build.toml: src: one.hip is named twice\n  Name it once."
+    assert built.outcome is Outcome.PASSED
 
 
 def test_inputs_are_recorded_part_by_part(site: Site) -> None:
