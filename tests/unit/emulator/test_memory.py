@@ -8,9 +8,9 @@ import pytest
 from rocmatrix.emulator.instruction import OFF, Encoding, MemoryBits
 from rocmatrix.emulator.memory import LocalMemory, Memory
 from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE
-from rocmatrix.emulator.reports import AccessError, FaultKind
+from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError
 from rocmatrix.emulator.wave import Wave
-from tests.unit.emulator.machine import EVERYONE, execute, make, make_wave, s, v
+from tests.unit.emulator.machine import EVERYONE, execute, integer, make, make_wave, s, v
 
 
 def _address(wave: Wave, register: int, addresses: np.ndarray) -> None:
@@ -160,6 +160,46 @@ def test_memory_takes_what_to_store_before_what_to_compare_with() -> None:
     bits = MemoryBits(sc0=True)
     execute(wave, make("global_atomic_cmpswap", Encoding.GLOBAL, [v(4)], [v(0, 2), OFF, v(2, 2)], memory=bits))
     assert words.data.view(np.uint32).tolist() == [99, 20]
+
+
+def _buffer(wave: Wave, address: int, *, stride: int = 0, records: int, flags: int = 0x27000) -> None:
+    wave.sgprs[4:8] = (address & 0xFFFFFFFF, address >> 32 | stride << 16, records, flags)
+
+
+def test_a_buffer_with_a_stride_is_indexed_and_refused_where_documents_disagree() -> None:
+    memory = Memory()
+    words = memory.allocate(256, "words")
+    words.data.view(np.uint32)[:] = np.arange(64)
+    wave = make_wave(memory=memory)
+    wave.set_exec(np.arange(64) < 4)
+    wave.vgprs[0], wave.vgprs[1] = np.arange(64), 8
+    load = make(
+        "buffer_load_dword",
+        Encoding.MUBUF,
+        [v(2)],
+        [v(0, 2), s(4, 4), integer(0)],
+        memory=MemoryBits(offset=4, offen=True, idxen=True),
+    )
+    _buffer(wave, words.address, stride=16, records=256)
+    execute(wave, load)
+    assert wave.vgprs[2, :4].tolist() == [3, 7, 11, 15]
+    _buffer(wave, words.address, stride=16, records=16)
+    with pytest.raises(UnsupportedError, match="range check of buffers with a stride"):
+        execute(wave, load)
+    _buffer(wave, words.address, records=256, flags=0x27000 | 1 << 23)
+    with pytest.raises(UnsupportedError, match="added thread ids"):
+        execute(wave, load)
+
+
+def test_a_buffer_access_that_is_partly_out_of_range_is_refused() -> None:
+    memory = Memory()
+    wave = make_wave(memory=memory)
+    wave.vgprs[0] = 8
+    _buffer(wave, memory.allocate(64, "words").address, records=14)
+    sources = [v(0), s(4, 4), integer(0)]
+    bits = MemoryBits(offen=True)
+    with pytest.raises(UnsupportedError, match="partly out of range"):
+        execute(wave, make("buffer_load_dwordx2", Encoding.MUBUF, [v(2, 2)], sources, memory=bits))
 
 
 def test_d16_loads_leave_the_other_half_alone() -> None:

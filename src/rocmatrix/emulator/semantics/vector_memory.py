@@ -122,7 +122,8 @@ def buffer_target(machine: Machine, instruction: Instruction, size: int) -> Targ
     """Return where a buffer instruction accesses memory, by its resource descriptor.
 
     A lane outside of the buffer loads zeros and stores nothing. Without a stride, a lane is outside if its offset is at
-    least ``num_records`` minus the scalar offset; with one, if its index is at least ``num_records``.
+    least ``num_records`` minus the scalar offset. With one, documents disagree whether the index counts or the bytes;
+    where that makes a difference the access is refused.
 
     Raises:
         UnsupportedError: swizzled buffers, thread ids added by the hardware, resources that are not known before the
@@ -143,16 +144,11 @@ def buffer_target(machine: Machine, instruction: Instruction, size: int) -> Targ
     stride = words[1] >> 16 & 0x3FFF
     base = (convert(words[0], U64) | convert(words[1], U64) << 32) & _BASE_MASK
     limit = words[2] - scalar_offset
-    ends = convert(offset, U64) + size
-    room = where(words[2] < scalar_offset, 0, limit)
-    raw_inside = ends <= convert(room, U64)
-    partly = (offset < room) & ~raw_inside
-    machine.require((stride != 0) | ~partly, "buffer accesses that are partly out of range")
-    inside = where_mask(stride == 0, raw_inside, index < words[2])
-    address = base + convert(scalar_offset, U64) + convert(offset, U64) + convert(index, U64) * convert(stride, U64)
+    place = convert(index, U64) * convert(stride, U64) + convert(offset, U64)
+    room = convert(where(words[2] < scalar_offset, 0, limit), U64)
+    inside = place + size <= room
+    by_index = index < words[2]
+    machine.require((place >= room) | inside, "buffer accesses that are partly out of range")
+    machine.require((stride == 0) | ~(inside ^ by_index), "the range check of buffers with a stride")
+    address = base + convert(scalar_offset, U64) + place
     return Target(space=Space.GLOBAL, address=address, lanes=inside)
-
-
-def where_mask(condition: Value, chosen: Value, other: Value) -> Value:
-    """Return one of two masks."""
-    return (condition & chosen) | (~condition & other)
