@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from rocmatrix.cli.options import UsageError, Verb, add_reuse
+from rocmatrix.cli.options import UsageError, Verb, add_reuse, named_path
 from rocmatrix.errors import ExitCode
 
 
@@ -16,7 +15,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         nargs="?",
-        type=Path,
+        type=named_path,
         metavar="PATH",
         help="audit this variant directory or shared object instead of the units in the output folder",
     )

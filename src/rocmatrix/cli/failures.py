@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import platform
@@ -19,6 +20,22 @@ from typing import NoReturn
 import rocmatrix
 from rocmatrix.cli.options import DEFAULT_OUT
 from rocmatrix.errors import ExitCode, RocmatrixError
+
+_MACHINE = frozenset(
+    {
+        errno.EACCES,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOSPC,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+"""Errors that say something of the machine and nothing of rocmatrix."""
 
 
 @contextlib.contextmanager
@@ -57,6 +74,33 @@ def reader_left() -> ExitCode:
     return ExitCode.INTERRUPTED
 
 
+def system(error: OSError, words: Sequence[str]) -> ExitCode:
+    """Say what the machine refused: a full or read-only disk, a missing right; every other such error is a bug."""
+    if not _in_folder():
+        return _say(
+            "the current folder is not there any more",
+            fix="Change to another folder, then run again.",
+            code=ExitCode.INPUT,
+            words=words,
+        )
+    if error.errno not in _MACHINE:
+        return bug(error, words)
+    return _say(
+        f"this machine refused to write or read: {error.strerror}",
+        where=str(error.filename) if error.filename is not None else None,
+        fix="See to its disks, rights and limits, then run the same command again.",
+        code=ExitCode.ENVIRONMENT,
+        words=words,
+    )
+
+
+def _in_folder() -> bool:
+    try:
+        return Path.cwd().is_dir()
+    except OSError:
+        return False
+
+
 def bug(error: Exception, words: Sequence[str]) -> ExitCode:
     """Say that this is a bug in rocmatrix, its cause in one line, and where the traceback was written."""
     told = "".join(traceback.format_exception(error))
@@ -73,11 +117,11 @@ def bug(error: Exception, words: Sequence[str]) -> ExitCode:
 
 
 def flush() -> None:
-    """Write what is still buffered, so that a reader that went away cannot fail the interpreter's exit."""
+    """Write what is still buffered, so that a stream that takes no more cannot fail the interpreter's exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:  # a reader that went away, or a full disk
             from rocmatrix.report.console import silence  # noqa: PLC0415 - rich is only needed where something is written
 
             silence(stream)
@@ -92,11 +136,13 @@ def _say(
     from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
 
     message = RocmatrixError(what, where=where, fix=fix)
-    _stderr(f"error: {message}\n")
-    if in_actions() and code is not ExitCode.INTERRUPTED:
-        make_console(sys.stderr).print(refusal_annotation(message), soft_wrap=True)
+    with contextlib.suppress(OSError):  # the exit code still says it
+        _stderr(f"error: {message}\n")
+        if in_actions() and code is not ExitCode.INTERRUPTED:
+            make_console(sys.stderr).print(refusal_annotation(message), soft_wrap=True)
     if wants_json(words):
-        write_document(error_document(what, where=where, fix=fix, code=code), sys.stdout)
+        with contextlib.suppress(OSError):  # it was said on stderr
+            write_document(error_document(what, where=where, fix=fix, code=code), sys.stdout)
     return code
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import rocmatrix
-from rocmatrix.cli import audit, build, check, collect, doctor, failures, plan, run
+from rocmatrix.cli import audit, build, check, collect, doctor, failures, plan, run, streams
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
 
@@ -26,6 +26,7 @@ VERBS: tuple[Verb, ...] = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` is ``sys.argv[1:]`` if not given."""
     words = list(sys.argv[1:] if argv is None else argv)
+    streams.open_closed()
     try:
         with failures.interruptible():
             arguments = make_parser().parse_args(words)
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = failures.interrupted(words)
     except BrokenPipeError:
         code = failures.reader_left()
+    except OSError as err:
+        code = failures.system(err, words)
     except Exception as err:  # noqa: BLE001 - the last place where a bug can be told from its traceback
         code = failures.bug(err, words)
     failures.flush()

@@ -54,10 +54,14 @@ class Parser(argparse.ArgumentParser):
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options that every verb has."""
     parser.add_argument(
-        "--matrix", type=Path, default=DEFAULT_MATRIX, metavar="FILE", help="the build matrix (default: %(default)s)"
+        "--matrix",
+        type=named_path,
+        default=DEFAULT_MATRIX,
+        metavar="FILE",
+        help="the build matrix (default: %(default)s)",
     )
     parser.add_argument(
-        "--out", type=Path, default=DEFAULT_OUT, metavar="DIR", help="the output folder (default: %(default)s)"
+        "--out", type=named_path, default=DEFAULT_OUT, metavar="DIR", help="the output folder (default: %(default)s)"
     )
     parser.add_argument(
         "--only",
@@ -120,6 +124,17 @@ def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
         jobs=getattr(arguments, "jobs", 1),
         use_cache=not getattr(arguments, "no_cache", False),
     )
+
+
+def named_path(text: str) -> Path:
+    """Return a path; an empty one, which a shell makes of a variable that is not set, is none.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("a path is needed, and it is empty")
+    return Path(text)
 
 
 def positive(text: str) -> int:

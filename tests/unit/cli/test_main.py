@@ -1,9 +1,11 @@
 """Whatever happens becomes one message, the right exit code and, if asked for, one JSON document."""
 
 import argparse
+import errno
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -224,3 +226,67 @@ def test_a_reader_that_left_is_no_error(
         monkeypatch.setattr(sys, "stdout", gone)
         assert main(["try"]) == 130
     assert "Traceback" not in capfd.readouterr().err
+
+
+SHELL = '"$PYTHON" -m rocmatrix'
+
+
+def in_shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line in which ``rocmatrix`` is the command; the streams that it leaves alone are captured."""
+    environment = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)}
+    line = script.replace("rocmatrix", SHELL, 1)
+    return subprocess.run(
+        ["/bin/sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("doctor --out x --json", {0, 3}), ("plan --matrix none --json", {2})])
+def test_streams_that_were_closed_change_no_exit_code(
+    own_folder: Path, words: str, code: set[int], closed: str
+) -> None:
+    done = in_shell(f"rocmatrix {words} {closed}", own_folder)
+    assert done.returncode in code
+    assert "Traceback" not in done.stderr
+    if closed == "2>&-":
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("words", "code"), [("doctor --json", 3), ("doctor", 3), ("plan --matrix none --json", 2)])
+def test_a_full_disk_behind_stdout_is_said_and_is_no_bug(own_folder: Path, words: str, code: int) -> None:
+    done = in_shell(f"rocmatrix {words} > /dev/full", own_folder)
+    assert done.returncode == code
+    assert done.stderr.splitlines()[-2].startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert "a bug" not in done.stderr
+
+
+def test_a_full_disk_behind_stderr_keeps_the_exit_code_and_the_document(own_folder: Path) -> None:
+    done = in_shell("rocmatrix plan --matrix none --json 2> /dev/full", own_folder)
+    assert (done.returncode, json.loads(done.stdout)["error"]["exit_code"]) == (2, 2)
+
+
+def test_a_current_folder_that_is_gone_is_said(own_folder: Path) -> None:
+    done = in_shell("mkdir gone && cd gone && rmdir ../gone && rocmatrix audit", own_folder)
+    assert (done.returncode, done.stderr.partition("\n")[0]) == (2, "error: the current folder is not there any more")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EMFILE, errno.EDQUOT, errno.EIO])
+def test_what_the_machine_refuses_is_no_bug(verb: Give, capsys: pytest.CaptureFixture[str], number: int) -> None:
+    verb(raising(OSError(number, os.strerror(number), "plan.json")))
+    assert main(["try"]) == ExitCode.ENVIRONMENT
+    assert capsys.readouterr().err.startswith(
+        f"error: plan.json: this machine refused to write or read: {os.strerror(number)}"
+    )
+
+
+def test_another_error_of_the_system_is_a_bug(verb: Give) -> None:
+    verb(raising(OSError(errno.ENOTEMPTY, "x", "y")))
+    assert main(["try"]) == ExitCode.BUG
+
+
+@pytest.mark.parametrize("words", [["plan", "--out", ""], ["plan", "--matrix", ""], ["audit", ""], ["run", "--out="]])
+def test_an_empty_path_is_none(words: list[str], capsys: pytest.CaptureFixture[str], own_folder: Path) -> None:
+    assert main(words) == ExitCode.INPUT
+    assert "a path is needed, and it is empty" in capsys.readouterr().err
+    assert list(own_folder.iterdir()) == []
