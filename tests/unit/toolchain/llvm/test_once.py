@@ -46,6 +46,14 @@ def test_a_file_that_is_there_is_not_made_anew(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "kept"
 
 
+def test_what_a_killed_run_left_goes_also_when_the_file_is_there(tmp_path: Path) -> None:
+    words = ("a", "--", *shell("printf one > {made}/a"))
+    run(tmp_path, *words)
+    (tmp_path / ".a.making" / "made").mkdir(parents=True)
+    run(tmp_path, *words)
+    assert not (tmp_path / ".a.making").exists()
+
+
 def damaged(content: bytes) -> list[bytes]:
     """Return what a file may have become: empty, cut short, longer, one bit another."""
     return [b"", content[:-1], content + b"\0", bytes([content[0] ^ 1]) + content[1:]]

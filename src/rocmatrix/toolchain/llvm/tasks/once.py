@@ -40,10 +40,10 @@ def main(argv: Sequence[str]) -> int:
     digests = folder / f".{own}.sha256"
     with (folder / f".{own}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _are_whole(folder, names, digests):
-            return 0
         scratch = folder / f".{own}.making"
         shutil.rmtree(scratch, ignore_errors=True)  # left behind by a run that was killed
+        if _are_whole(folder, names, digests):
+            return 0
         made = scratch / "made"
         made.mkdir(parents=True)
         try:
