@@ -18,7 +18,7 @@ from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.errors import InputError
 
 ARCH = "gfx942"
-_MACHINE = 0x4C
+MACHINE = 0x4C
 """EF_AMDGPU_MACH_AMDGCN_GFX942."""
 _OS_ABI_BYTE, _ABI_VERSION_BYTE = 7, 8
 _OS_ABI_HSA = 64
@@ -120,7 +120,7 @@ def _check_header(elf: ELFFile, data: bytes, where: str) -> None:
     if elf["e_machine"] != "EM_AMDGPU":
         raise InputError(f"it is an ELF file for {elf['e_machine']}, not GPU code", where=where, fix=fix)
     machine = elf["e_flags"] & 0xFF
-    if machine != _MACHINE:
+    if machine != MACHINE:
         raise InputError(f"it is for another GPU (ELF machine {machine:#x}), not {ARCH}", where=where, fix=fix)
     if data[_OS_ABI_BYTE] != _OS_ABI_HSA or elf["e_type"] != "ET_DYN":
         raise InputError("it is not a linked code object for the HSA runtime", where=where, fix="Link it with ld.lld.")

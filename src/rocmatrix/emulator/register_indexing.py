@@ -60,9 +60,7 @@ def indexed(wave: Wave, instruction: Instruction) -> Instruction:
         return replace(operand, index=operand.index + (state & _INDEX)) if shifts else operand
 
     source = moved(instruction.sources[0], _SOURCE)
-    return replace(
-        instruction, sources=(source,), destinations=(moved(instruction.destinations[0], _DESTINATION),)
-    )
+    return replace(instruction, sources=(source,), destinations=(moved(instruction.destinations[0], _DESTINATION),))
 
 
 REGISTER_INDEXING: dict[str, Callable[[Wave, Instruction], None]] = {

@@ -1,0 +1,36 @@
+"""Files with code for the emulated GPU: a bare code object, or a shared object with offload bundles inside."""
+
+from __future__ import annotations
+
+from rocmatrix.binary.elf import read_header
+from rocmatrix.binary.facts import UnreadableError
+from rocmatrix.binary.offload import read_bundles, unbundle
+from rocmatrix.emulator.code_object import ARCH, MACHINE, CodeObject, read_code_object
+from rocmatrix.errors import InputError
+
+
+def read_code_file(data: bytes, where: str) -> tuple[CodeObject, ...]:
+    """Return the code objects for gfx942 in a file, in the order of its bundles.
+
+    Args:
+        data: the whole file: a code object, or a host shared object.
+        where: its name, for messages.
+
+    Raises:
+        InputError: it is neither, a bundle cannot be read, or nothing in it is for gfx942.
+        UnsupportedError: a kernel asks for something that is not modelled.
+    """
+    try:
+        header = read_header(data)
+        if header.machine == "EM_AMDGPU":
+            return (read_code_object(data, where),)
+        bundles = read_bundles(data, header, {MACHINE: ARCH})
+        entries = [entry for bundle in bundles if bundle.certain for entry in unbundle(data[bundle.offset :])]
+    except UnreadableError as err:
+        raise InputError(str(err), where=where, fix="Give a code object, or a shared object built for HIP.") from err
+    fitting = [entry for entry in entries if entry.target is not None and entry.target[0] == ARCH]
+    if not fitting:
+        names = ", ".join(entry.entry for entry in entries) or "none"
+        what = f"it holds no code object for {ARCH}"
+        raise InputError(what, where=where, fix=f"Build for {ARCH}; its offload bundles hold: {names}.")
+    return tuple(read_code_object(entry.data, f"{where} ({entry.entry})") for entry in fitting)
