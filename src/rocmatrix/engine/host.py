@@ -3,26 +3,29 @@
 What a command sees: a ``PATH`` with the folder of the running Python and the system's own folders, an empty home that
 is removed afterwards, a fixed locale, time zone and ``SOURCE_DATE_EPOCH``. It sees no variable of the user: no token,
 no proxy, no ``PYTHONPATH``. It is not confined otherwise: it can read what the user can read, which is why records say
-``isolation: host``.
+``isolation: host``. What it started does not outlive rocmatrix, not even one that is killed
+(``rocmatrix.engine.watch``).
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO
 
+from rocmatrix.engine import watch
 from rocmatrix.engine.interface import Command, Completed
+from rocmatrix.engine.watch import kill_session
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.records import Isolation
 
@@ -44,6 +47,7 @@ class HostEngine:
         """Start with nothing running."""
         self._lock = threading.Lock()
         self._running: set[int] = set()
+        self._watcher: subprocess.Popen[str] | None = None
         self._interrupted = False
 
     def run(self, command: Command) -> Completed:
@@ -70,7 +74,7 @@ class HostEngine:
         with self._lock:
             self._interrupted = True
             for session in self._running:
-                _kill(session)
+                kill_session(session)
 
     def _start(self, command: Command, home: Path) -> subprocess.Popen[bytes]:
         try:
@@ -91,18 +95,39 @@ class HostEngine:
             ) from err
         with self._lock:
             self._running.add(process.pid)
+            self._tell(f"+{process.pid} {json.dumps(str(home))}")
             if self._interrupted:
-                _kill(process.pid)
+                kill_session(process.pid)
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Kill the session, then take its leader's exit status: until then nobody else gets its number."""
         with self._lock:
             self._running.discard(process.pid)
-            _kill(process.pid)
+            kill_session(process.pid)
+            self._tell(f"-{process.pid}")
         process.wait()
         if process.stdout:
             process.stdout.close()
+
+    def _tell(self, line: str) -> None:
+        """Tell the program that ends what runs if this process is killed; it is started for the first command."""
+        if self._watcher is None:
+            self._watcher = subprocess.Popen(
+                [sys.executable, "-I", "-S", watch.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                text=True,
+                cwd="/",
+                env={},
+            )
+            weakref.finalize(self, _end_watcher, self._watcher)
+        assert self._watcher.stdin is not None  # noqa: S101 - Popen was given a pipe
+        with suppress(BrokenPipeError):  # somebody ended it: commands run without it
+            self._watcher.stdin.write(f"{line}\n")
+            self._watcher.stdin.flush()
 
 
 def scrubbed_environment(home: Path) -> dict[str, str]:
@@ -179,23 +204,7 @@ class _Reader:
             self._on_line(line)
 
 
-def _kill(session: int) -> None:
-    """Kill the processes of a session, also those that have a process group of their own, as ninja's commands do.
-
-    A process that was sent SIGKILL starts no more, so that the session is empty once nobody new is found in it. The
-    leader has not been waited for, so that the number of the session still is its own.
-    """
-    killed: set[int] = set()
-    while found := set(_members(session)) - killed:
-        for process in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        killed |= found
-
-
-def _members(session: int) -> Iterator[int]:
-    """Yield the processes of a session, zombies among them."""
-    for process in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]:
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(process) == session:
-                yield process
+def _end_watcher(watcher: subprocess.Popen[str]) -> None:
+    """Let the watcher end: it knows of nothing that runs then."""
+    with suppress(BrokenPipeError):
+        watcher.communicate()

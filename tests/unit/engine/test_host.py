@@ -1,8 +1,12 @@
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -165,3 +169,54 @@ def test_interrupt_ends_what_runs_and_what_comes_after(tmp_path: Path) -> None:
 def test_a_missing_program_is_a_missing_requirement(tmp_path: Path) -> None:
     with pytest.raises(MissingRequirementError, match="no-such-compiler cannot be started"):
         HostEngine().run(Command(argv=("no-such-compiler",), cwd=tmp_path, timeout=5))
+
+
+HOST = """
+import sys
+from pathlib import Path
+from rocmatrix.engine.host import HostEngine
+from rocmatrix.engine.interface import Command
+
+engine = HostEngine()
+engine.run(Command(argv=("true",), cwd=Path.cwd(), timeout=30.0))
+code = "import os, subprocess, sys; own = subprocess.Popen(['sleep', '60'], process_group=0);"
+code += "print(os.getpid(), own.pid, os.environ['HOME'], flush=True); own.wait()"
+say = lambda line: print(line, flush=True)
+engine.run(Command(argv=(sys.executable, "-c", code), cwd=Path.cwd(), timeout=60.0, on_line=say))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_process_that_is_killed_leaves_nothing_running_and_no_home(tmp_path: Path, number: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    host = subprocess.Popen([sys.executable, "-c", HOST], cwd=tmp_path, env=environment, stdout=PIPE, text=True)
+    assert host.stdout is not None
+    leader, child, home = host.stdout.readline().split()
+    assert Path(home).is_dir()
+    host.send_signal(number)
+    host.wait(30)
+    host.stdout.close()
+    assert gone_within(int(leader), 10.0)
+    assert gone_within(int(child), 10.0)
+    deadline = time.monotonic() + 10.0
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_engine_that_is_done_leaves_no_process(tmp_path: Path) -> None:
+    before = children()
+    engine = HostEngine()
+    engine.run(Command(argv=("true",), cwd=tmp_path, timeout=30.0))
+    del engine
+    assert children() == before
+
+
+def children() -> set[str]:
+    """Return the processes whose parent this one is, zombies among them."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if stat.read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
+                found.add(stat.parent.name)
+    return found
