@@ -15,7 +15,7 @@ HOME_VARIABLE = "ROCMATRIX_ENVIRONMENTS"
 
 
 def run_environment(repository: Path) -> PrivateEnvironment:
-    """Return the environment of the main job: the package's dependencies and the embedded toolchain."""
+    """Return the environment of the main job: the package's dependencies, the embedded toolchain and the emulator."""
     return _from_lock(repository, "run")
 
 

@@ -11,13 +11,14 @@ from packaging.version import Version
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-DEPENDENCIES = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["embedded"]]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+DEPENDENCIES = [*PROJECT["project"]["dependencies"], *EXTRAS["embedded"], *EXTRAS["emulator"]]
 GROUPS = PROJECT["dependency-groups"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SOURCES = {
     "pip": GROUPS["pip"],
     "run": DEPENDENCIES,
-    "test": [*DEPENDENCIES, *PROJECT["project"]["optional-dependencies"]["emulator"], *GROUPS["test"]],
+    "test": [*DEPENDENCIES, *GROUPS["test"]],
     "torch": GROUPS["torch"],
 }
 PIN = re.compile(
