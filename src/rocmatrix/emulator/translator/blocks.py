@@ -245,5 +245,5 @@ class BlockWriter:
         """Return the block; one that does not end in control flow goes on at a place."""
         if not self.ended:
             self._leave(self._address(self._base + place), "GO_ON", self.count)
-        text = f"static int block_{self._offset:x}(struct wave* W) {{\n{Renderer(self._body).text()}}}\n"
+        text = f"int block_{self._offset:x}(struct wave* W) {{\n{Renderer(self._body).text()}}}\n"
         return Block(offset=self._offset, last=self._last, functions=self._machine.functions, text=text)

@@ -150,7 +150,9 @@ class Body:
     def _folded(self, op: Op, values: Sequence[Expression], kind: Kind) -> Expression | None:
         """Return a primitive of integer constants as the reference computes it, else ``None``."""
         numbers = [value.number for value in values]
-        if kind.is_float or any(number is None or value.kind.is_float for number, value in zip(numbers, values, strict=True)):
+        if kind.is_float or any(
+            number is None or value.kind.is_float for number, value in zip(numbers, values, strict=True)
+        ):
             return None
         first, *others = (constant(value.kind, value.number or 0) for value in values)
         return self.constant(kind, int(first.apply(op, tuple(others), kind).array[0]))

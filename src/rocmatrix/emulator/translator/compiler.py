@@ -11,6 +11,7 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from rocmatrix import digest
 from rocmatrix.atomic import write_file
-from rocmatrix.emulator.translator.module import HEADERS, runtime_header
+from rocmatrix.emulator.translator.module import HEADERS, Sources, runtime_header
 from rocmatrix.errors import MissingRequirementError
 
 _SECONDS = 600.0
@@ -61,12 +62,12 @@ class Compiler:
     flags: tuple[str, ...]
     folder: Path
 
-    def compiled(self, identity: bytes, write: Callable[[], str]) -> Path:
-        """Return a shared library made from a C file, from the cache where it is there.
+    def compiled(self, identity: bytes, write: Callable[[], Sources]) -> Path:
+        """Return a shared library made from C, from the cache where it is there.
 
         Args:
             identity: what decides the text.
-            write: makes the text.
+            write: makes the text, where the cache does not have it.
 
         Raises:
             MissingRequirementError: the compiler does not do it; the message has its words.
@@ -81,15 +82,20 @@ class Compiler:
         parts = [("identity", identity), ("compiler", flags), ("emulator", emulator_digest().encode())]
         return digest.of_parts(parts).partition(":")[2][:32]
 
-    def _compile(self, text: str) -> bytes:
+    def _compile(self, sources: Sources) -> bytes:
         with tempfile.TemporaryDirectory(prefix="rocmatrix-translator-") as name:
             folder = Path(name)
             for header in HEADERS:
                 (folder / header).write_text(runtime_header(header), encoding="utf-8")
-            (folder / "module.c").write_text(text, encoding="utf-8")
-            self._run(folder, "clang", *self.flags, "-c", "module.c", "-o", "module.o")
-            self._run(folder, "ld.lld", "-shared", "--gc-sections", "module.o", "-o", "module.so")
+            with ThreadPoolExecutor(max_workers=len(sources.files)) as pool:
+                objects = list(pool.map(lambda part: self._object(folder, *part), enumerate(sources.files)))
+            self._run(folder, "ld.lld", "-shared", "--gc-sections", *objects, "-o", "module.so")
             return (folder / "module.so").read_bytes()
+
+    def _object(self, folder: Path, number: int, text: str) -> str:
+        (folder / f"part{number}.c").write_text(text, encoding="utf-8")
+        self._run(folder, "clang", *self.flags, "-c", f"part{number}.c", "-o", f"part{number}.o")
+        return f"part{number}.o"
 
     def _run(self, folder: Path, *arguments: str) -> None:
         try:

@@ -75,7 +75,7 @@ class EmittingMachine(Registers):
         arrays = [0, *range(2, 2 + len(data))]
         self.body.in_order(text, where, self._selected(lanes), *data, arrays=arrays)
 
-    def atomic(
+    def atomic(  # noqa: PLR0917 - the protocol's signature
         self,
         space: Space,
         address: Value,

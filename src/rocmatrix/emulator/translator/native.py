@@ -56,7 +56,9 @@ class _Allocation(ctypes.Structure):
     )
 
 
-class _Wave(ctypes.Structure):
+class State(ctypes.Structure):
+    """``struct wave``."""
+
     _fields_ = (
         ("v", ctypes.c_uint32 * _LANES * _REGISTERS),
         ("a", ctypes.c_uint32 * _LANES * _REGISTERS),
@@ -124,9 +126,9 @@ class NativeWave:
         """Move a wave's registers here."""
         self._wave = wave
         self._table = table
-        self._memory = np.zeros(ctypes.sizeof(_Wave) + _CACHE_LINE, dtype=np.uint8)
+        self._memory = np.zeros(ctypes.sizeof(State) + _CACHE_LINE, dtype=np.uint8)
         start = -self._memory.ctypes.data % _CACHE_LINE
-        self.state = _Wave.from_buffer(self._memory.data, start)
+        self.state = State.from_buffer(self._memory.data, start)
         for name, old in (("v", wave.vgprs), ("a", wave.agprs), ("s", wave.sgprs)):
             view: NDArray[np.uint32] = np.ctypeslib.as_array(getattr(self.state, name))
             view[:] = old
