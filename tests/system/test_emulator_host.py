@@ -10,7 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -67,11 +67,11 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
     return Probe(unit=unit, payload=Store(root / "dist").payload(unit.id), tests=root / "kernels/probe/tests")
 
 
-def execute(unit: Unit, payload: Path, tests: Path, *names: str, folder: Path) -> Execution:
+def execute(unit: Unit, payload: Path, tests: Path, *names: str, folder: Path, translated: bool = False) -> Execution:
     """Run the cases of these names, or all of them."""
     folder.mkdir()
     cases = read_cases(tests.parent, engine=HostEngine(), scratch=folder, shown="x")
-    executor = EmulatorExecutor(engine=HostEngine(), cache=pipeline.cache_folder(), budget=None)
+    executor = EmulatorExecutor(engine=HostEngine(), cache=pipeline.cache_folder(), budget=None, translated=translated)
     return executor.run(unit, payload, tests, tuple(case for case in cases if not names or case.name in names))
 
 
@@ -183,6 +183,17 @@ def test_the_main_job_says_that_it_emulated(main_job: MainJob) -> None:
 def test_units_of_the_same_bytes_are_executed_once(main_job: MainJob) -> None:
     records = [main_job.store.read_record(unit.id, CheckRecord) for unit in main_job.plan.units]
     assert len({record.cases for record in records if isinstance(record, CheckRecord)}) == 1
+
+
+def test_the_translator_comes_to_the_same_numbers(main_job: MainJob, tmp_path: Path) -> None:
+    unit, tests = main_job.plan.units[0], ROOT / "kernels/gemm/tests"
+    payload = main_job.store.payload(unit.id)
+    reference = execute(unit, payload, tests, SMALLEST, folder=tmp_path / "reference")
+    translated = execute(unit, payload, tests, SMALLEST, folder=tmp_path / "translated", translated=True)
+    assert "translated to C" in translated.device
+    assert [replace(result, seconds=0.0) for result in translated.results] == [
+        replace(result, seconds=0.0) for result in reference.results
+    ]
 
 
 def test_a_gemm_without_its_matrix_instructions_fails(main_job: MainJob, tmp_path: Path) -> None:

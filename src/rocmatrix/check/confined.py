@@ -37,6 +37,7 @@ class Place:
         tests: copy of the tests.
         libraries: stand-ins, in the order of loading.
         device: which profile the runtime plays.
+        code_cache: folder for translated code, which processes share; ``None`` for the reference interpreter.
     """
 
     folder: Path
@@ -44,6 +45,7 @@ class Place:
     tests: Path
     libraries: tuple[Path, ...]
     device: str
+    code_cache: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +99,7 @@ def _run_process(engine: Engine, place: Place, name: str, cases: tuple[str, ...]
         cases=cases,
         device=place.device,
         report=str(report),
+        code_cache=str(place.code_cache) if place.code_cache else None,
     )
     file.write_bytes(msgspec.json.encode(job))
     done = engine.run(
@@ -105,7 +108,7 @@ def _run_process(engine: Engine, place: Place, name: str, cases: tuple[str, ...]
             cwd=place.folder,
             timeout=TIME_LIMIT,
             environment={"OPENBLAS_NUM_THREADS": "1"},  # cases run side by side already
-            writable=(place.folder,),
+            writable=(place.folder, *((place.code_cache,) if place.code_cache else ())),
         )
     )
     return outcome(done, read_lines(report), cases)

@@ -23,7 +23,7 @@ from rocmatrix.digest import Digest
 from rocmatrix.emulator import host as host_package
 from rocmatrix.emulator.code_object import ARCH
 from rocmatrix.emulator.host.compiler import RuntimeCompiler
-from rocmatrix.emulator.host.emulation import MODE
+from rocmatrix.emulator.host.emulation import mode
 from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import DEFAULT, profile
 from rocmatrix.emulator.reports import UnsupportedError
@@ -43,7 +43,13 @@ class EmulatorExecutor:
     """Runs cases on the emulator; one artifact is executed once, however many units have its bytes."""
 
     def __init__(
-        self, *, engine: Engine, cache: Path, budget: float | None = DEFAULT_BUDGET, device: str = DEFAULT
+        self,
+        *,
+        engine: Engine,
+        cache: Path,
+        budget: float | None = DEFAULT_BUDGET,
+        device: str = DEFAULT,
+        translated: bool = False,
     ) -> None:
         """Keep what is needed.
 
@@ -52,6 +58,7 @@ class EmulatorExecutor:
             cache: folder that several runs share, for the compiled stand-ins.
             budget: floating-point operations of the cases that run; ``None`` for all of them.
             device: which profile the runtime plays.
+            translated: whether kernels are translated to C, or interpreted by the reference.
 
         Raises:
             InputError: there is no such profile.
@@ -60,7 +67,10 @@ class EmulatorExecutor:
         self._cache = cache
         self._budget = budget
         self._device = device
-        self._description = f"{ARCH} on the emulator ({MODE}; device properties of {profile(device).name})"
+        self._code_cache = cache / "emulator-code" if translated else None
+        self._description = (
+            f"{ARCH} on the emulator ({mode(self._code_cache)}; device properties of {profile(device).name})"
+        )
         self._done: dict[tuple[Digest, Path], Execution] = {}
 
     @cached_property
@@ -70,7 +80,7 @@ class EmulatorExecutor:
         files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         own = digest.of_named_files({path.relative_to(folder).as_posix(): path for path in files})
         packages = " ".join(f"{name} {_version(name)}" for name in (_DECODER, "ziglang"))
-        return f"emulator {own} {packages} budget {self._budget} device {self._device}"
+        return f"emulator {own} {packages} budget {self._budget} device {self._device} {mode(self._code_cache)}"
 
     def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
         """Run a spread of the cases.
@@ -140,7 +150,14 @@ class EmulatorExecutor:
         shutil.copytree(tests, copied, ignore=shutil.ignore_patterns("__pycache__"))
         binary = folder / variant.name
         shutil.copyfile(variant, binary)
-        return Place(folder=folder, variant=binary, tests=copied, libraries=libraries, device=self._device)
+        return Place(
+            folder=folder,
+            variant=binary,
+            tests=copied,
+            libraries=libraries,
+            device=self._device,
+            code_cache=self._code_cache,
+        )
 
 
 def _shares(cases: tuple[CaseDescription, ...], count: int) -> list[list[str]]:

@@ -41,6 +41,7 @@ class Job:
         cases: names of the cases to run, in this order.
         device: which profile the runtime plays.
         report: file that lines are written to.
+        code_cache: folder for translated code; ``None`` for the reference interpreter.
     """
 
     variant: str
@@ -49,6 +50,7 @@ class Job:
     cases: tuple[str, ...]
     device: str
     report: str
+    code_cache: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,13 @@ def _run(job: Job) -> Iterator[Line]:
     yield Line(began=job.cases[0])
     try:
         libraries = [Path(path) for path in job.libraries]
-        host = Host(Path(job.variant), libraries, profile=profile(job.device), options=Options())
+        host = Host(
+            Path(job.variant),
+            libraries,
+            profile=profile(job.device),
+            options=Options(),
+            code_cache=Path(job.code_cache) if job.code_cache else None,
+        )
         for name in job.cases:
             yield Line(began=name)
             yield Line(result=run_case(host, cases[name]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rocmatrix import digest
 from rocmatrix.digest import Digest
@@ -13,8 +14,24 @@ from rocmatrix.emulator.host.arena import Arena, Block
 from rocmatrix.emulator.host.launch import Launch
 from rocmatrix.emulator.memory import Allocation
 
-MODE = "reference interpreter, fast matrix arithmetic"
-"""How launches are executed, for people."""
+
+def make_device(code_cache: Path | None) -> Device:
+    """Return what executes launches: the one place that chooses the executor.
+
+    Args:
+        code_cache: folder for what the translator compiles; ``None`` for the reference interpreter.
+    """
+    if code_cache is None:
+        return Device()
+    from rocmatrix.emulator.translator.program import Translator  # noqa: PLC0415 - only where it is chosen
+
+    return Device(Translator(code_cache))
+
+
+def mode(code_cache: Path | None) -> str:
+    """Return how launches are executed, for people."""
+    executor = "reference interpreter" if code_cache is None else "translated to C"
+    return f"{executor}, fast matrix arithmetic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +45,11 @@ class _Mirror:
 class Emulation:
     """Executes launches one after the other on one emulated device."""
 
-    def __init__(self, arena: Arena, options: Options) -> None:
+    def __init__(self, arena: Arena, device: Device, options: Options) -> None:
         """Start with a device that has nothing loaded."""
         self._arena = arena
         self._options = options
-        self._device = Device()
+        self._device = device
         self._loaded: dict[Digest, LoadedCode] = {}
         self._mirrors: dict[int, _Mirror] = {}
 
@@ -55,7 +72,6 @@ class Emulation:
                     mirror.block.data[:] = mirror.allocation.data
 
     def _execute(self, launch: Launch, code_object: CodeObject) -> Execution:
-        """Hand a launch to the executor: the one place that chooses it."""
         key = digest.of_bytes(launch.code_object)
         if key not in self._loaded:
             self._loaded[key] = self._device.load(code_object)

@@ -16,7 +16,7 @@ from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.host.arena import Arena
 from rocmatrix.emulator.host.aten import Aten
-from rocmatrix.emulator.host.emulation import Emulation
+from rocmatrix.emulator.host.emulation import Emulation, make_device
 from rocmatrix.emulator.host.hip_library import HipLibrary
 from rocmatrix.emulator.host.launch import Launch
 from rocmatrix.emulator.host.needs import HIP_LIBRARY
@@ -56,21 +56,30 @@ class Call:
 class Host:
     """One loaded variant. One for each process: a second extension of the same name would crash it."""
 
-    def __init__(self, variant: Path, libraries: Sequence[Path], *, profile: Profile, options: Options) -> None:
+    def __init__(
+        self,
+        variant: Path,
+        libraries: Sequence[Path],
+        *,
+        profile: Profile,
+        options: Options,
+        code_cache: Path | None = None,
+    ) -> None:
         """Load the stand-ins, then the variant, which registers its operators.
 
         Args:
             variant: the shared object.
             libraries: stand-ins, libtorch_cpu.so first.
             profile: which device the runtime says it has.
-            options: how launches are executed.
+            options: order and limits of launches.
+            code_cache: see ``make_device``.
 
         Raises:
             InputError: the loader does not take the variant.
             UnsupportedError: it asks for what the stand-ins do not have.
         """
         self._arena = Arena(profile.memory)
-        self._emulation = Emulation(self._arena, options)
+        self._emulation = Emulation(self._arena, make_device(code_cache), options)
         self._launches: list[Launch] = []
         self._instructions = 0
         self._torch = TorchLibrary(libraries[0], self._arena, TORCH_VERSION)
