@@ -159,7 +159,7 @@ class Writer:
 
     def _loop(self, indent: str, depth: int) -> str:
         self._loops += 1
-        name = f"i{self._loops}"
+        name = f"step_{self._loops}"
         trips = self._pick(f"({self._variable('u32')} & 7)", "5", f"({self._variable('u64')} % 6)")
         leave = f"{indent}  if ({self._condition()}) {self._pick('break', 'continue')};\n"
         body = self._block(2, depth + 1) + leave + self._block(2, depth + 1)

@@ -19,6 +19,9 @@ from rocmatrix.emulator.lanes import constant as constant_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.arithmetic import VECTOR
 from rocmatrix.emulator.semantics.conversions import BF8, FP8, Fnuz, from_fnuz, to_fnuz
+from rocmatrix.emulator.semantics.division import div_fixup, div_fmas, div_scale
+from rocmatrix.emulator.semantics.floats import flush
+from rocmatrix.emulator.semantics.transcendental import reciprocal
 from tests.unit.emulator.machine import constant, execute, make, make_wave, v, values
 
 assert TABLES
@@ -76,18 +79,16 @@ def test_mantissa_and_exponent_are_those_of_frexp(kind: Kind) -> None:
 
 def _divided(kind: Kind, numerator: Array, denominator: Array) -> Array:
     """Return the quotient by the sequence that LLVM emits (AMDGPULegalizerInfo, legalizeFDIV32 and legalizeFDIV64)."""
-    name = kind.label
     n, d = Lanes(kind, numerator), Lanes(kind, denominator)
-    (scale, step, fix) = (VECTOR[f"v_div_{part}_{name}"].function for part in ("scale", "fmas", "fixup"))
-    below, _ = scale(d, d, n)
-    above, back = scale(n, d, n)
-    estimate = VECTOR[f"v_rcp_{name}"].function(below)
+    below, _ = div_scale(d, d, n)
+    above, back = div_scale(n, d, n)
+    estimate = flush(reciprocal(flush(below))) if kind is F32 else reciprocal(below)
     for _ in range(1 if kind is F32 else 2):
         estimate = fma(fma(-below, estimate, constant_of(kind, 1.0)), estimate, estimate)
     quotient = above * estimate
     if kind is F32:
         quotient = fma(fma(-below, quotient, above), estimate, quotient)
-    result = fix(step(fma(-below, quotient, above), estimate, quotient, back), d, n)
+    result = div_fixup(div_fmas(fma(-below, quotient, above), estimate, quotient, back), d, n)
     assert isinstance(result, Lanes)
     return result.array
 
