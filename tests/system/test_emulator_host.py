@@ -6,8 +6,10 @@ GEMM is run as it ships, and once without its matrix instructions.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import shutil
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -16,11 +18,17 @@ from pathlib import Path
 import pytest
 
 from rocmatrix import pipeline
+from rocmatrix.binary.offload import PLAIN_MAGIC
 from rocmatrix.check.cases_file import read_cases
 from rocmatrix.check.emulator import EmulatorExecutor
 from rocmatrix.check.interface import Execution, UntestableError
+from rocmatrix.emulator.host.arena import Arena
 from rocmatrix.emulator.host.compiler import RuntimeCompiler
+from rocmatrix.emulator.host.hip_library import HipLibrary
+from rocmatrix.emulator.host.launch import Launch
+from rocmatrix.emulator.host.needs import exports
 from rocmatrix.emulator.host.prepare import prepare
+from rocmatrix.emulator.host.profiles import profile
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.events import discard
 from rocmatrix.plan.model import Unit
@@ -40,6 +48,7 @@ archs: [gfx942]
 toolchains: {"7.2": llvm}
 """
 CASE_SECONDS = 120.0
+SCALE = b"_ZN12_GLOBAL__N_15scaleEPKfPfif"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +167,65 @@ def test_a_launch_arrives_with_all_that_the_launcher_gave(probe: Probe) -> None:
     assert len(bytes.fromhex(launch["arguments"])) == 8
     assert int.from_bytes(bytes.fromhex(launch["arguments"]), "little") >> 40 == 0x60
     assert launch["code"] == b"\x7fELF".hex()
+
+
+def test_kernels_of_modules_are_launched_with_arguments_in_either_form(probe: Probe) -> None:
+    """What launchers do that load code objects by themselves: hipModuleLoadData and what follows."""
+    image = ctypes.create_string_buffer(_bundle(probe.binary))
+    launches: list[Launch] = []
+    arena = Arena(1 << 20)
+    try:
+        path = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder()).hip("libamdhip64.so.7")
+        library = HipLibrary(path, arena, profile("mi300x"), lambda launch, _code: launches.append(launch))
+        _launch_from_module(ctypes.CDLL(str(path)), image)
+        library.check()
+    finally:
+        arena.close()
+    by_pointers, by_buffer = launches
+    assert by_pointers == by_buffer
+    assert (by_pointers.grid, by_pointers.block, by_pointers.dynamic_lds) == ((2, 1, 1), (64, 1, 1), 16)
+    assert by_pointers.arguments == struct.pack("<QQif", 0x1000, 0x2000, 100, 0.5)
+
+
+def _bundle(binary: Path) -> bytes:
+    data = binary.read_bytes()
+    return data[data.index(PLAIN_MAGIC) :]
+
+
+def _launch_from_module(hip: ctypes.CDLL, image: ctypes.Array[ctypes.c_char]) -> None:
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    assert hip.hipModuleLoadData(ctypes.byref(module), image) == 0
+    assert hip.hipModuleGetFunction(ctypes.byref(function), module, b"no such kernel") == 500
+    assert hip.hipModuleGetFunction(ctypes.byref(function), module, SCALE) == 0
+    values = (ctypes.c_uint64(0x1000), ctypes.c_uint64(0x2000), ctypes.c_int32(100), ctypes.c_float(0.5))
+    pointers = (ctypes.c_void_p * 4)(*(ctypes.addressof(value) for value in values))
+    assert hip.hipModuleLaunchKernel(function, 2, 1, 1, 64, 1, 1, 16, None, pointers, None) == 0
+    packed, size = ctypes.create_string_buffer(struct.pack("<QQif", 0x1000, 0x2000, 100, 0.5)), ctypes.c_size_t(24)
+    extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), 3)
+    assert hip.hipModuleLaunchKernel(function, 2, 1, 1, 64, 1, 1, 16, None, None, extra) == 0
+    size.value = 20
+    assert hip.hipModuleLaunchKernel(function, 2, 1, 1, 64, 1, 1, 16, None, None, extra) == 9
+
+
+TORCH_NUMBERS = """
+import ctypes, json, sys, torch
+names = json.loads(sys.argv[1])
+library = ctypes.CDLL(torch.__path__[0] + "/lib/libtorch_cpu.so")
+print(json.dumps({name: getattr(library, name)() for name in names}))
+"""
+
+
+@pytest.mark.needs_torch
+def test_the_stand_in_has_the_numbers_of_torch() -> None:
+    path = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder()).torch()
+    kinds = ("aoti_torch_dtype_", "aoti_torch_device_type_", "aoti_torch_layout_", "aoti_torch_memory_format_")
+    names = sorted(name for name in exports(path) if name.startswith((*kinds, "torch_dtype_")))
+    names.remove("aoti_torch_dtype_element_size")
+    argv = [sys.executable, "-c", TORCH_NUMBERS, json.dumps(names)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=CASE_SECONDS)
+    library = ctypes.CDLL(str(path))
+    assert len(names) > 35
+    assert {name: getattr(library, name)() for name in names} == json.loads(done.stdout)
 
 
 # -- the GEMM of this repository -------------------------------------------------------------------------------------

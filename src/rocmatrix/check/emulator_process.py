@@ -24,7 +24,7 @@ from rocmatrix.emulator.host.dtypes import as_bytes
 from rocmatrix.emulator.host.host import Call, ExtensionError, Host
 from rocmatrix.emulator.host.profiles import profile
 from rocmatrix.emulator.reports import FaultError, UnsupportedError
-from rocmatrix.errors import InputError
+from rocmatrix.errors import InputError, RocmatrixError
 from rocmatrix.records import CaseResult
 
 OUT_SUFFIX = "_out"
@@ -85,19 +85,22 @@ def _run(job: Job) -> Iterator[Line]:
     cases: dict[str, Case] = {case.name: case for case in import_file(tests / CASES_NAME).CASES}
     yield Line(began=job.cases[0])
     try:
-        libraries = [Path(path) for path in job.libraries]
-        host = Host(
-            Path(job.variant),
-            libraries,
-            profile=profile(job.device),
-            options=Options(),
-            code_cache=Path(job.code_cache) if job.code_cache else None,
-        )
+        host = _load(job)
         for name in job.cases:
             yield Line(began=name)
             yield Line(result=run_case(host, cases[name]))
-    except UnsupportedError as err:
-        yield Line(unsupported=str(err))
+    except RocmatrixError as err:
+        yield Line(unsupported=_one_line(err))
+
+
+def _load(job: Job) -> Host:
+    return Host(
+        Path(job.variant),
+        [Path(path) for path in job.libraries],
+        profile=profile(job.device),
+        options=Options(),
+        code_cache=Path(job.code_cache) if job.code_cache else None,
+    )
 
 
 def run_case(host: Host, case: Case) -> CaseResult:

@@ -115,13 +115,10 @@ class Host:
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
         self._launches, self._instructions = [], 0
         tensors: dict[str, int] = {}
-        names = [*values, *([None] * (len(schema.parameters) - len(values)))]
-        words = [
-            self._default(parameter) if name is None else self._word(parameter, name, values[name], tensors)
-            for parameter, name in zip(schema.parameters, names, strict=True)
-        ]
-        results, thrown = self._torch.call(function, words, len(schema.returns))
+        results: list[int] = []
         try:
+            words = self._words(schema, values, tensors)
+            results, thrown = self._torch.call(function, words, len(schema.returns))
             self._check()
             if thrown is not None:
                 raise ExtensionError(thrown)
@@ -173,6 +170,14 @@ class Host:
         )
 
     # -- arguments -----------------------------------------------------------------------------------------------
+
+    def _words(self, schema: Schema, values: Mapping[str, Array], tensors: dict[str, int]) -> list[int]:
+        """Return the stack of a call; handles that stay ours are added to ``tensors`` by name."""
+        names = [*values, *([None] * (len(schema.parameters) - len(values)))]
+        return [
+            self._default(parameter) if name is None else self._word(parameter, name, values[name], tensors)
+            for parameter, name in zip(schema.parameters, names, strict=True)
+        ]
 
     def _word(self, parameter: Parameter, name: str, value: Array, tensors: dict[str, int]) -> int:
         word = self._plain_word(parameter, name, value, tensors)

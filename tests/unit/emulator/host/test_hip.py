@@ -104,6 +104,16 @@ def test_a_null_pointer_and_a_foreign_device_are_errors(hip: Hip) -> None:
     assert hip.c.hipGetErrorString(101) == b"invalid device ordinal"
 
 
+class Extent(ctypes.Structure):
+    _fields_ = (("x", ctypes.c_uint32), ("y", ctypes.c_uint32), ("z", ctypes.c_uint32))
+
+
+def test_a_function_that_nobody_registered_is_not_launched(hip: Hip) -> None:
+    one = Extent(1, 1, 1)
+    assert hip.c.hipLaunchKernel(ctypes.c_void_p(1), one, one, None, ctypes.c_size_t(0), None) == 98
+    assert hip.c.hipPeekAtLastError() == 98
+
+
 def test_a_launch_takes_no_time_that_could_be_measured(hip: Hip) -> None:
     assert hip.c.hipStreamSynchronize(None) == 0
     assert hip.c.hipEventElapsedTime(None, None, None) == 801

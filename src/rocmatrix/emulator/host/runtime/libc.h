@@ -13,3 +13,4 @@ void* memset(void* memory, int value, size_t size);
 char* strcpy(char* restrict to, const char* restrict from);
 char* strncpy(char* restrict to, const char* restrict from, size_t size);
 char* strdup(const char* text);
+int snprintf(char* restrict to, size_t size, const char* restrict format, ...);

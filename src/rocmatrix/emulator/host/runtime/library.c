@@ -170,6 +170,19 @@ int32_t aoti_torch_delete_stream(Stream* self) { return free(self), kSuccess; }
 int32_t aoti_torch_stream_id(Stream* self, int64_t* id) { return *id = (int64_t)(intptr_t)self->native, kSuccess; }
 int32_t torch_stream_native_handle(Stream* self, void** native) { return *native = self->native, kSuccess; }
 
+// Gives a text for an error of HIP, or null for success; the caller frees it.
+int32_t torch_c10_cuda_check_msg(int32_t error, const char* file, const char* function, uint32_t line,
+                                 bool device_assertions, char** message) {
+  (void)device_assertions;
+  *message = NULL;
+  if (error == 0) return kSuccess;
+  enum { kBytes = 1024 };
+  *message = malloc(kBytes);
+  snprintf(*message, kBytes, "HIP error %d in %s (%s:%u)", error, function, file, line);
+  return kSuccess;
+}
+void torch_c10_cuda_free_error_msg(char* message) { free(message); }
+
 // -- threads and modes -----------------------------------------------------------------------------------------------
 
 int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(int64_t, int64_t, void*),
