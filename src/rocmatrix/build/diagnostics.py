@@ -7,6 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 
 _FAILED = re.compile(r"^FAILED: .*$", re.MULTILINE)
+_CODE = re.compile(r"^FAILED: \[code=(\d+)\]", re.MULTILINE)
+_SIGNALS = 128
 _LABEL = re.compile(r"^\[\d+/\d+\] (.*)$", re.MULTILINE)
 # clang and gcc: file:line:column: error: …; a warning may quote such a line, so that the first place in it counts
 _PLACE = r"[^\s<](?:(?!:\d+(?::\d+)?: ).)*:\d+(?::\d+)?: (?:fatal )?error\b"
@@ -40,8 +42,15 @@ def first_error(output: str, project: Path) -> str:
             rest = takewhile(lambda text: not _NEXT.match(text), lines[number + 1 :])
             found = "\n".join([line, *rest][:_MOST_LINES]).rstrip()
             return found if names_source(found) else found + _step(output)
-    found = "\n".join(lines[-_MOST_LINES:]).strip() or "the command failed and printed nothing"
+    found = "\n".join(lines[-_MOST_LINES:]).strip() or f"the command {_ended(output)} and printed nothing"
     return found + _step(output)
+
+
+def _ended(output: str) -> str:
+    """Return how the command ended that failed first; the shell and ninja add 128 to the number of a signal."""
+    match = _CODE.search(output)
+    code = int(match[1]) if match else 0
+    return f"was killed by signal {code - _SIGNALS}" if code > _SIGNALS else "failed"
 
 
 def _step(output: str) -> str:

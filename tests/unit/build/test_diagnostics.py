@@ -77,3 +77,9 @@ def test_an_error_without_a_source_names_the_step(line: str) -> None:
     before = "[1/3] c++ b.cpp\n[2/3] device k/k.hip for gfx942\n"
     said = first_error(failed(f"{line}\n", before=before), PROJECT)
     assert said == f"{line}\nin the step: device k/k.hip for gfx942"
+
+
+@pytest.mark.parametrize(("code", "ended"), [(137, "was killed by signal 9"), (1, "failed")])
+def test_a_command_that_says_nothing_is_told_by_how_it_ended(code: int, ended: str) -> None:
+    output = failed("").replace("[code=1]", f"[code={code}]")
+    assert first_error(output, PROJECT) == f"the command {ended} and printed nothing"
