@@ -10,6 +10,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import NoteSegment
 
 from rocmatrix.emulator import descriptor as kernel_descriptor
 from rocmatrix.emulator.descriptor import Descriptor, read_descriptor
@@ -185,7 +186,7 @@ def _symbols(elf: ELFFile) -> dict[str, int]:
 
 def _note(elf: ELFFile, where: str) -> bytes:
     for segment in elf.iter_segments("PT_NOTE"):
-        for note in segment.iter_notes():
+        for note in segment.iter_notes() if isinstance(segment, NoteSegment) else ():
             if note["n_name"] == "AMDGPU" and note["n_type"] in (_METADATA_NOTE, "NT_AMDGPU_METADATA"):
                 return note["n_descdata"]  # type: ignore[no-any-return]  # pyelftools is untyped
     raise InputError("it has no metadata note", where=where, fix="Give a code object that clang made.")
