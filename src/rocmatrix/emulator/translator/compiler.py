@@ -1,11 +1,13 @@
 """Compiles translations with the clang of the ziglang package, and keeps what it made.
 
-A file in the cache is named by the digest of everything that decides its content: the text itself with its headers, the
-compiler's version and the flags. It is written whole and renamed, so that several processes may share the cache.
+A file in the cache is named by the digest of everything that decides its content: the machine code, the emulator's
+sources, the compiler's version and the flags. It is written whole and renamed, so that several processes may share the
+cache, and ends in its own digest, so that a damaged one is never loaded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import platform
 import subprocess
@@ -23,6 +25,7 @@ from rocmatrix.emulator.translator.module import HEADERS, Sources, runtime_heade
 from rocmatrix.errors import MissingRequirementError
 
 _SECONDS = 600.0
+_DIGEST_BYTES = 32
 _OPTIMISATION = "-O1"
 _FLAGS = (
     "-std=c2x",
@@ -73,8 +76,9 @@ class Compiler:
             MissingRequirementError: the compiler does not do it; the message has its words.
         """
         place = self.folder / f"{self._name(identity)}.so"
-        if not place.exists():
-            write_file(place, self._compile(write()))
+        if not _is_whole(place):
+            made = self._compile(write())
+            write_file(place, made + hashlib.sha256(made).digest())
         return place
 
     def _name(self, identity: bytes) -> str:
@@ -111,6 +115,15 @@ class Compiler:
             raise _failure(self.program, str(err)) from err
         if done.returncode != 0:
             raise _failure(self.program, done.stderr.strip()[:2000])
+
+
+def _is_whole(place: Path) -> bool:
+    """Say whether a library is there and ends in the digest of what is before it: a damaged one crashes the process."""
+    try:
+        content = place.read_bytes()
+    except FileNotFoundError:
+        return False
+    return content[-_DIGEST_BYTES:] == hashlib.sha256(content[:-_DIGEST_BYTES]).digest()
 
 
 def _failure(program: Path, words: str) -> MissingRequirementError:

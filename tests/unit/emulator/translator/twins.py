@@ -16,7 +16,7 @@ from rocmatrix.emulator.memory import Allocation, LocalMemory, Memory
 from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE
 from rocmatrix.emulator.reports import FaultError, UnsupportedError, WaveId
 from rocmatrix.emulator.semantics.control import FLOWS
-from rocmatrix.emulator.translator.program import TranslatedProgram, Translator
+from rocmatrix.emulator.translator.program import Translator
 from rocmatrix.emulator.wave import Status, Wave
 from tests.unit.emulator.machine import words
 
@@ -28,7 +28,7 @@ BARRIER, END = "s_barrier", "s_endpgm"
 
 
 V_OFFSET, V_GLOBAL, V_FLAT, V_INDEX, V_SCRATCH = 240, 242, 244, 246, 248
-"""Vector registers: small offsets; 64-bit addresses; the same in three apertures; indices with offsets; small offsets."""
+"""Vector registers: small offsets; 64-bit addresses; in three apertures; indices, offsets; small offsets."""
 S_BASE, S_SMALL, S_RESOURCE, S_STRIDED = 88, 90, 92, 96
 
 
@@ -206,12 +206,10 @@ def executable(code: Sequence[Instruction], seed: int, mode: Mode) -> list[Instr
         scc, active = side.wave.scc, side.wave.active.copy()
         try:
             run_instruction(side.wave, side.program)
-        except (UnsupportedError, FaultError, TypeError, ValueError, IndexError):
+        except (UnsupportedError, FaultError):
             side.wave.sgprs[:], side.wave.vgprs[:], side.wave.agprs[:] = before
             side.wave.scc = scc
             side.wave.set_exec(active)
             continue
         good.append(instruction)
     return good
-
-
