@@ -37,6 +37,7 @@ def test_another_shape_fails_though_it_could_be_broadcast() -> None:
     made = compare(np.zeros((1, 2)), np.zeros((2, 2)), rtol=1.0, atol=1.0)
     assert (made.passed, made.max_abs_error) == (False, LARGEST)
     assert "(1, 2)" in made.detail
+    assert not compare(np.zeros((2, 1)), np.zeros((1, 2)), rtol=1.0, atol=1.0).passed
 
 
 def test_eight_bit_floats_and_nothing_at_all() -> None:

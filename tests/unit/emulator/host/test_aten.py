@@ -1,6 +1,7 @@
 """The stand-in for torch: tensors and the operators that make, view and copy them, against NumPy."""
 
 import ctypes
+import itertools
 import struct
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from rocmatrix.emulator.host.arena import Arena
 from rocmatrix.emulator.host.aten import Aten
+from rocmatrix.emulator.host.compiler import RuntimeCompiler
 from rocmatrix.emulator.host.torch_library import TorchLibrary
 from rocmatrix.emulator.host.torch_shim import Stack
 from rocmatrix.emulator.reports import UnsupportedError
@@ -121,3 +123,24 @@ def test_memory_goes_back_when_the_last_tensor_on_it_does(torch: Torch, arena: A
 def test_a_device_without_memory_left_says_so(torch: Torch) -> None:
     with pytest.raises(UnsupportedError, match="more memory than the emulated device has"):
         torch.library.new_tensor(FLOAT32, (1 << 23,), (1,))
+
+
+SHAPES = [(3, 4), (1, 4), (3, 1), (1, 1), (2, 1, 3), (0, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_contiguity_is_that_of_numpy_where_axes_of_one_element_say_nothing(
+    torch: Torch, compiler: RuntimeCompiler, shape: tuple[int, ...]
+) -> None:
+    c, answer = ctypes.CDLL(str(compiler.torch())), ctypes.c_bool()
+    for axes in itertools.permutations(range(len(shape))):
+        array = np.zeros([shape[axis] for axis in np.argsort(axes)], np.float32).transpose(axes)
+        handle = torch.tensor(array)
+        assert c.aoti_torch_is_contiguous(ctypes.c_void_p(handle), ctypes.byref(answer)) == 0
+        assert answer.value == array.flags.c_contiguous, (array.shape, array.strides)
+    wide = torch.library.view(torch.library.new_tensor(FLOAT32, (8,), (1,)), (1, 4), (7, 1), 0)
+    c.aoti_torch_is_contiguous(ctypes.c_void_p(wide), ctypes.byref(answer))
+    assert answer.value
+    every_other = torch.library.view(torch.library.new_tensor(FLOAT32, (8,), (1,)), (4,), (2,), 0)
+    c.aoti_torch_is_contiguous(ctypes.c_void_p(every_other), ctypes.byref(answer))
+    assert not answer.value

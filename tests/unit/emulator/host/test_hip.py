@@ -95,6 +95,10 @@ def test_copies_beyond_an_allocation_are_errors_and_touch_nothing(hip: Hip) -> N
     assert hip.c.hipGetLastError() == 0
     assert hip.library.remarks == ["hipMemset touches 17 bytes from byte 0 of memory from hipMalloc, which has 16"]
     assert hip.c.hipFree(ctypes.c_void_p(memory + 8)) == 1
+    host = ctypes.create_string_buffer(32)
+    assert hip.c.hipMemcpy(ctypes.c_void_p(memory + 8), host, ctypes.c_size_t(9), 1) == 1
+    assert hip.c.hipMemcpy(host, ctypes.c_void_p(memory + 8), ctypes.c_size_t(9), 2) == 1
+    assert hip.c.hipMemcpy(host, ctypes.c_void_p(memory + 8), ctypes.c_size_t(8), 2) == 0
 
 
 def test_a_null_pointer_and_a_foreign_device_are_errors(hip: Hip) -> None:
