@@ -27,12 +27,17 @@ def put(device: Device, name: str, array: Array) -> Allocation:
 
 
 def run_gemm(
-    code_object: CodeObject, case: Case, *, options: Options | None = None, observer: Observer | None = None
+    code_object: CodeObject,
+    case: Case,
+    *,
+    device: Device | None = None,
+    options: Options | None = None,
+    observer: Observer | None = None,
 ) -> tuple[Array, Execution]:
     """Return C in float64, and what the launch came to."""
     import ml_dtypes  # noqa: PLC0415 - registers bfloat16 with NumPy
 
-    device = Device()
+    device = device or Device()
     code = device.load(code_object)
     arguments = case.make_arguments()
     transposed = {name: case.layouts.get(name) is Layout.TRANSPOSED for name in ("a", "b")}
