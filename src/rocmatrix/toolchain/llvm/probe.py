@@ -101,7 +101,7 @@ def message_gate(engine: Engine, kit: Kit) -> Gate:
     kit.folder.mkdir(parents=True, exist_ok=True)
     with FileLock(kit.folder / "probe.lock"):
         if remembered.is_file():
-            gate = judge(_parse(remembered.read_text(encoding="utf-8")))
+            gate = judge(_parse(remembered.read_text(encoding="utf-8", errors="replace")))
             if gate.passed:
                 return gate
         probe = Probe(kit=kit, folder=kit.folder / "probe")
