@@ -20,7 +20,7 @@ from rocmatrix.emulator.translator.registers import Untranslatable
 from rocmatrix.emulator.translator.render import Renderer
 from rocmatrix.emulator.wave import Wave
 
-_LONGEST = 300
+_LONGEST = 100
 """Instructions of a block: longer functions only make the compiler slow."""
 _REFERENCE_ONLY = {*HARDWARE_REGISTERS, *REGISTER_INDEXING, "s_memtime", "s_memrealtime"}
 """What depends on more of a wave than generated code knows."""
