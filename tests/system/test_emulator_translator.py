@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from rocmatrix.emulator.interpreter import check_executable, handler_of
 from rocmatrix.emulator.reports import AccessError, FaultError, FaultKind, UnsupportedError
 from rocmatrix.emulator.semantics.control import FLOWS
 from rocmatrix.emulator.semantics.matrix import MATRIX
+from rocmatrix.emulator.translator import compiler
 from rocmatrix.emulator.translator import program as translator_program
 from rocmatrix.emulator.translator.program import Translator
 from tests.system.emulator_encodings import Encoder
@@ -77,7 +79,7 @@ def _instructions(seed: int, count: int, formats: Sequence[str]) -> list[Instruc
 @pytest.mark.parametrize("mode", [Mode(), _FLUSHING], ids=["keep", "flush"])
 def test_random_instructions_leave_the_same_state(group: str, mode: Mode, cache: Path) -> None:
     seed = 11 if mode is _FLUSHING else 12
-    code = executable(_instructions(seed, 160, _FORMATS[group]), seed, mode)
+    code = executable(_instructions(seed, 140, _FORMATS[group]), seed, mode)
     wrong, translator = one_by_one(cache, code, seed, mode)
     assert not wrong, "\n".join(wrong)
     assert translator.work.translated == 2 * len(code), translator.work
@@ -135,8 +137,8 @@ def _memory_instructions(seed: int, count: int, *, faulty: bool) -> list[Instruc
 
 
 def test_random_accesses_leave_the_same_memory(cache: Path) -> None:
-    code = executable(_memory_instructions(21, 300, faulty=False), 21, Mode())
-    assert len({instruction.name for instruction in code}) > 60
+    code = executable(_memory_instructions(21, 200, faulty=False), 21, Mode())
+    assert len({instruction.name for instruction in code}) > 50
     wrong, translator = one_by_one(cache, code, 21, Mode())
     assert not wrong, "\n".join(wrong)
     assert not translator.work.interpreted
@@ -145,7 +147,7 @@ def test_random_accesses_leave_the_same_memory(cache: Path) -> None:
 
 
 def test_faults_say_the_same_and_change_nothing(cache: Path) -> None:
-    code = _memory_instructions(22, 200, faulty=True)
+    code = _memory_instructions(22, 160, faulty=True)
     wrong, _ = one_by_one(cache, code, 22, Mode())
     assert not wrong, "\n".join(wrong)
     side = make_side(None, [part for one in code for part in (one, control("s_barrier"))], 22, Mode())
@@ -196,6 +198,33 @@ def test_every_matrix_instruction_gives_the_same_bits(name: str, cache: Path) ->
         assert not twins.differences(*sides)
 
 
+@pytest.mark.parametrize("architecture", ["x86-64", "x86-64-v2"])
+def test_processors_without_fused_or_half_precision_instructions_give_the_same_bits(
+    architecture: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if platform.machine() != "x86_64":
+        pytest.skip("levels of another architecture")
+    monkeypatch.setattr(compiler, "_architecture", lambda _machine: (f"-march={architecture}",))
+    code = executable(_instructions(14, 80, ("vop2", "vop3", "vop3p")), 14, Mode())
+    wrong, _ = one_by_one(cache, code, 14, Mode())
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_kernel_that_does_not_end_is_stopped_at_the_same_place(cache: Path) -> None:
+    code = [
+        make("s_add_u32", Encoding.SOP2, [s(4)], [s(4), integer(1)]),
+        make("s_xor_b32", Encoding.SOP2, [s(5)], [s(5), s(4)]),
+        control("s_branch", -3 * SLOT // 4 & 0xFFFF),
+    ]
+    sides = [make_side(one, code, 1, Mode()) for one in (None, Translator(cache))]
+    for side in sides:
+        side.program.run(side.wave, 1000)
+        assert side.wave.executed == 1002, "the turn ends behind the branch"
+        assert side.wave.instruction is not None
+        assert side.wave.instruction.name == "s_branch"
+    assert not twins.differences(*sides)
+
+
 def test_without_a_compiler_the_reference_executes_and_that_is_said(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +271,8 @@ _SCRIPT = """
 import sys
 from pathlib import Path
 from rocmatrix.emulator.descriptor import Mode
+from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.instruction import Encoding
 from tests.unit.emulator.machine import make, v
 from tests.unit.emulator.translator.twins import together
