@@ -20,7 +20,7 @@ from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Engine
-from rocmatrix.errors import ExitCode, MissingRequirementError, worst
+from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
@@ -240,6 +240,9 @@ def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Un
 
     Of units without a payload it is said that the stage skips them. An altered payload is a failure: nobody knows what
     it is.
+
+    Raises:
+        InputError: this run built nothing, and no earlier one did.
     """
     ready, altered = [], set(result.altered)
     for unit in result.units:
@@ -261,6 +264,10 @@ def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Un
                 error=f"{why}: build the unit again" if failed else None,
                 exit_code=ExitCode.AUDIT if failed else 0,
             )
+        )
+    if not (ready or altered or result.builds):
+        raise InputError(
+            "none of the units is built", where=str(context.store.root), fix="Run `rocmatrix build` first."
         )
     return tuple(ready), replace(result, altered=frozenset(altered))
 

@@ -1,5 +1,6 @@
 """The stages in order, on a project without compiled code: the whole main job, no compiler, no network."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,13 @@ def test_an_unknown_engine_is_refused(options: Options) -> None:
 def test_a_stage_alone_needs_a_plan(options: Options) -> None:
     with pytest.raises(InputError, match="rocmatrix plan"):
         pipeline.audit(options, discard)
+
+
+@pytest.mark.parametrize("stage", [pipeline.audit, pipeline.check])
+def test_a_stage_that_finds_nothing_built_says_so(options: Options, stage: Callable[..., object]) -> None:
+    pipeline.plan(options, discard)
+    with pytest.raises(InputError, match="none of the units is built"):
+        stage(options, discard)
 
 
 def test_a_manifest_that_is_missing_is_an_input_error_that_names_it(options: Options) -> None:

@@ -1,7 +1,7 @@
 """What decides the bytes of a payload, and the short name that the binary carries of it.
 
 ``uid`` names the extension module and the namespace of its ops. It depends on the sources and the recipe version only,
-so that all variants of a kernel share it and two of them can be byte-identical (docs/decisions/0003-build-identity.md).
+so that all variants of a kernel share it and two of them can be byte-identical (docs/decisions/0002-build-identity.md).
 ``inputs_digest`` covers everything; two builds with the same one have the same bytes.
 """
 

@@ -167,7 +167,8 @@ def _judge_execution(execution: Execution) -> _Verdict:
     wrong = [result for result in execution.results if not result.passed]
     reason = execution.device
     if wrong:
-        reason = f"{len(wrong)} of {len(execution.results)} cases are wrong on {reason}, first {wrong[0].case}"
+        told = f"{wrong[0].case}: {wrong[0].detail or 'outside of its tolerance'}"
+        reason = f"{told}; {len(wrong)} of {len(execution.results)} cases failed on {reason}"
     return _Verdict(
         outcome=Outcome.FAILED if wrong else Outcome.PASSED,
         tested=execution.tested,

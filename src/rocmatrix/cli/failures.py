@@ -148,8 +148,7 @@ def _say(
 
 def wants_json(words: Sequence[str]) -> bool:
     """Return whether the arguments ask for JSON; works on arguments that do not parse, too."""
-    pairs = zip(words, [*words[1:], ""], strict=True)
-    return "--json" in words or "--format=json" in words or ("--format", "json") in pairs
+    return "--json" in words or "--format=json" in words or ("--format", "json") in itertools.pairwise(words)
 
 
 def _stderr(text: str) -> None:

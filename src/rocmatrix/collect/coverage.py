@@ -22,9 +22,15 @@ class Collected:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """A unit that is not; ``reason`` names the stage that is to blame."""
+    """A unit that is not.
+
+    Attributes:
+        reason: names the stage that is to blame.
+        tested: what executed its kernel, if anything did: a unit may be missing because its numbers are wrong.
+    """
 
     reason: str
+    tested: Tested = Tested.UNTESTED
 
 
 def cover(plan: Plan, kernel: str, units: Mapping[UnitId, Collected | Missing]) -> Coverage:
@@ -61,7 +67,6 @@ def _cover(cell: Cell, units: Mapping[UnitId, Collected | Missing]) -> CellCover
         return CellCoverage(cell=cell.id, variant=None, tested=Tested.UNTESTED, reason=cell.reason)
     unit = units[cell.unit]
     if isinstance(unit, Missing):
-        return CellCoverage(
-            cell=cell.id, variant=None, tested=Tested.UNTESTED, reason=f"{cell.unit} is missing: {unit.reason}"
-        )
+        reason = f"{cell.unit} is missing: {unit.reason}"
+        return CellCoverage(cell=cell.id, variant=None, tested=unit.tested, reason=reason)
     return CellCoverage(cell=cell.id, variant=unit.variant.variant, tested=unit.tested, reason=unit.reason)

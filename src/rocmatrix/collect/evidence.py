@@ -30,9 +30,15 @@ class Ready:
 
 @dataclass(frozen=True, kw_only=True)
 class NotReady:
-    """A unit that must not be published; ``reason`` names the stage and what it said."""
+    """A unit that must not be published.
+
+    Attributes:
+        reason: names the stage and what it said.
+        tested: what executed the kernel, if anything did.
+    """
 
     reason: str
+    tested: Tested = Tested.UNTESTED
 
 
 def weigh(store: Store, unit: Unit) -> Ready | NotReady:
@@ -70,7 +76,7 @@ def _checked(
     if isinstance(check, Absent):
         tested, reason = Tested.UNTESTED, f"there is no check to rely on: {check.reason}"
     elif check.outcome is Outcome.FAILED:
-        return NotReady(reason=f"the check failed: {_first_line(check.reason)}")
+        return NotReady(reason=f"the check failed: {_first_line(check.reason)}", tested=check.tested)
     else:
         tested, reason = check.tested, check.reason
     return Ready(build=build, artifact=artifact, archs=archs, tested=tested, reason=reason)

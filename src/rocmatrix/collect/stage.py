@@ -82,7 +82,7 @@ def _collect_unit(
 ) -> Collected | Missing:
     ready = weigh(store, unit)
     if isinstance(ready, NotReady):
-        return Missing(reason=ready.reason)
+        return Missing(reason=ready.reason, tested=ready.tested)
     folder = staged / unit.variant
     shutil.copytree(store.payload(unit.id), folder, copy_function=shutil.copyfile)  # links become what they point to
     if objection := _objection(unit, manifest, ready, folder):

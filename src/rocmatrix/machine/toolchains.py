@@ -1,4 +1,4 @@
-"""Is there something here that compiles kernels, and something that runs containers?"""
+"""Is there something here that compiles kernels, that executes them, and that runs containers?"""
 
 from __future__ import annotations
 
@@ -57,6 +57,22 @@ def hipcc() -> Probe:
         )
     printed = output([found, "--version"])
     return Probe(name="hipcc", health=Health.OK, detail=f"{found}: {printed or 'version unknown'}", needed_by=needed_by)
+
+
+def emulator() -> Probe:
+    """Look for what the emulator of gfx942 needs: its decoder, from the tinygrad package."""
+    needed_by = "check, run: without it units are untested"
+    try:
+        version = importlib.metadata.version("tinygrad")
+    except importlib.metadata.PackageNotFoundError:
+        return Probe(
+            name="emulator",
+            health=Health.MISSING,
+            detail="the package tinygrad is not installed",
+            needed_by=needed_by,
+            fix=f"Run `{Path(sys.executable).name} -m pip install 'rocmatrix[emulator]'`.",
+        )
+    return Probe(name="emulator", health=Health.OK, detail=f"tinygrad {version}", needed_by=needed_by)
 
 
 def docker() -> Probe:

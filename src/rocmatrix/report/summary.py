@@ -24,10 +24,10 @@ from rocmatrix.store import Store
 
 MEANINGS = {
     ExitCode.DONE: "done",
-    ExitCode.ENVIRONMENT: "this machine lacks something that a unit needs",
+    ExitCode.ENVIRONMENT: "this machine, or this version of rocmatrix, lacks something that a unit needs",
     ExitCode.BUILD: "a unit did not build",
     ExitCode.AUDIT: "a binary is not what it promises to be",
-    ExitCode.CHECK: "a kernel computes wrong numbers, or its cases cannot be run",
+    ExitCode.CHECK: "a kernel computes wrong numbers, leaves its memory, or has cases that cannot be run",
     ExitCode.BENCH: "a benchmark gate did not hold",
 }
 """What the exit codes of a finished run say."""

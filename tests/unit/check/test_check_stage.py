@@ -163,7 +163,7 @@ def test_a_wrong_number_fails_the_unit_and_names_the_case(project: Project) -> N
     project.write_cases(GOOD)
     record = project.check(CountingExecutor(passes=False))
     assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.EMULATED)
-    assert record.reason == "1 of 1 cases are wrong on a test, first two-ones"
+    assert record.reason == "two-ones: outside of its tolerance; 1 of 1 cases failed on a test"
     assert project.finished.exit_code == ExitCode.CHECK
 
 

@@ -290,3 +290,8 @@ def test_an_empty_path_is_none(words: list[str], capsys: pytest.CaptureFixture[s
     assert main(words) == ExitCode.INPUT
     assert "a path is needed, and it is empty" in capsys.readouterr().err
     assert list(own_folder.iterdir()) == []
+
+
+def test_no_words_at_all_are_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == ExitCode.INPUT
+    assert "VERB" in capsys.readouterr().err

@@ -143,6 +143,12 @@ def test_a_unit_is_left_out_and_its_cell_names_the_stage(project: Project, befor
     assert (event.stage, event.state, event.reason) == (Stage.COLLECT, State.SKIPPED, reason)
 
 
+def test_a_cell_whose_check_failed_says_what_tested_it(project: Project) -> None:
+    fail_check(project)
+    project.collect()
+    assert cell(project, "torch2.13-rocm7.2").tested is Tested.EMULATED
+
+
 def test_a_unit_that_nobody_checked_is_collected_as_untested(project: Project) -> None:
     project.build()
     project.audit()

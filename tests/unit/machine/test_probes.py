@@ -22,6 +22,7 @@ def test_everything_is_looked_at_and_says_what_it_is_for(tmp_path: Path) -> None
         "disk, cache",
         "git",
         "git-lfs",
+        "emulator",
         "docker",
         "podman",
         "GPU",

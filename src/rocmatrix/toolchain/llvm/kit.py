@@ -122,6 +122,6 @@ class Kit:
         zig = str(self.compiler.program)
         build = task("sysroot", "{made}", zig, zig_facts().target, *zig_facts().libraries)
         outputs = tuple(self.sysroot / name for name in zig_facts().libraries)
-        label = "zig's C++ library (once per machine, one to three minutes)"
+        label = "zig's C++ library (once per machine, a few minutes)"
         argv = once(outputs, self.sysroot, build)
         return Step(label=label, argv=argv, inputs=(), outputs=outputs, takes_long=True)
