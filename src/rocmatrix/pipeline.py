@@ -207,7 +207,7 @@ def _audit(context: _Context, result: RunResult) -> RunResult:
 
 
 def _check(context: _Context, result: RunResult) -> RunResult:
-    from rocmatrix.check.emulator import EmulatorExecutor  # noqa: PLC0415 - heavy, and only a check needs it
+    from rocmatrix.check.emulator import translating_executor  # noqa: PLC0415 - heavy, and only a check needs it
 
     ready, result = _built(context, result, Stage.CHECK)
     checks = check_units(
@@ -217,7 +217,7 @@ def _check(context: _Context, result: RunResult) -> RunResult:
         store=context.store,
         emit=context.emit,
         use_cache=context.options.use_cache,
-        executor=EmulatorExecutor(engine=HostEngine(), cache=cache_folder()),
+        executor=translating_executor(HostEngine(), cache_folder()),
     )
     return replace(result, checks=checks)
 

@@ -33,10 +33,17 @@ from rocmatrix.plan.model import Unit
 from rocmatrix.records import Tested
 
 DEFAULT_BUDGET = 12e6
-"""Floating-point operations of the cases that run unless asked otherwise: about half a minute on two cores."""
+"""Floating-point operations of the cases that the reference interpreter runs in about half a minute on two cores."""
+TRANSLATED_BUDGET = 10e9
+"""The same where kernels are translated to C first."""
 LEAST_COST = 2e6
 """What the smallest case costs: a workgroup that has next to nothing to do takes a quarter of a second."""
 _DECODER = "tinygrad"
+
+
+def translating_executor(engine: Engine, cache: Path) -> EmulatorExecutor:
+    """Return the executor of the main job: kernels are translated to C, and many more cases fit its budget."""
+    return EmulatorExecutor(engine=engine, cache=cache, budget=TRANSLATED_BUDGET, translated=True)
 
 
 class EmulatorExecutor:
