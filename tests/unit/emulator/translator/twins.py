@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Encoding, Instruction
@@ -72,6 +73,7 @@ def make_side(translator: Translator | None, code: Sequence[Instruction], seed: 
     wave.sgprs[:] = words(random, 128)
     for file in (wave.vgprs, wave.agprs):
         file[:] = words(random, 256 * 64).reshape(256, 64)
+        _put_halves(file, random)
     wave.set_exec(random.random(64) < 0.8)
     _address_registers(wave, data.address, random)
     program = Program(memory, "twins") if translator is None else translator(memory, "twins")
@@ -84,6 +86,15 @@ def make_side(translator: Translator | None, code: Sequence[Instruction], seed: 
         flow = FLOWS.get(instruction.name)
         program._decoded[address] = placed, flow, None if flow is not None else handler_of(placed)
     return Side(memory, place, data, wave, program)
+
+
+def _put_halves(file: NDArray[np.uint32], random: np.random.Generator) -> None:
+    """Put small multiples of 1/2, where rounding has ties, into some lanes: as float32, as float64, as two float16."""
+    halves = random.integers(-20, 20, (256, 64)) * 0.5
+    file[:, 16:28] = halves[:, 16:28].astype(np.float32).view(np.uint32)
+    file[:, 28:40] = 0
+    file[1::2, 28:40] = halves[1::2, 28:40].astype(np.float64).view(np.uint64) >> np.uint64(32)
+    file[:, 40:52] = halves[:, 40:52].astype(np.float16).view(np.uint16) * np.uint32(0x10001)
 
 
 def _address_registers(wave: Wave, data: int, random: np.random.Generator) -> None:

@@ -110,16 +110,24 @@ FLOATS(v_, f64, u64, 0x0008000000000000ull, 0x7ff8000000000000ull)
 
 // --- conversions ----------------------------------------------------------------------------------------------------
 
-// Processors keep the upper bits of a NaN's fraction and make it quiet.
-INLINE s_f64 f32_to_f64_s(s_f32 a) { return (s_f64)a; }
-INLINE v_f64 f32_to_f64_v(v_f32 a) { return CAST(v_f64, a); }
+// Processors keep the upper bits of a NaN's fraction and make it quiet; compilers may take a conversion and its reverse
+// for nothing at all, so a NaN is made quiet before it becomes wider.
+INLINE s_f64 f32_to_f64_s(s_f32 a) { return (s_f64)(a == a ? a : quiet_s_f32(a)); }
+INLINE v_f64 f32_to_f64_v(v_f32 a) { return CAST(v_f64, a == a ? a : quiet_v_f32(a)); }
 INLINE s_f32 f64_to_f32_s(s_f64 a) { return (s_f32)a; }
 INLINE v_f32 f64_to_f32_v(v_f64 a) { return CAST(v_f32, a); }
 
 #if defined(__F16C__) || defined(__aarch64__)
 VECTOR(v_half, _Float16);
-INLINE s_f32 f16_to_f32_s(s_f16 a) { return (s_f32)BITS(_Float16, a); }
-INLINE v_f32 f16_to_f32_v(v_f16 a) { return CAST(v_f32, BITS(v_half, a)); }
+INLINE s_f32 f16_to_f32_s(s_f16 a) {
+  const s_f16 quiet = (a & 0x7fff) > 0x7c00 ? a | 0x200 : a;
+  return (s_f32)BITS(_Float16, quiet);
+}
+INLINE v_f32 f16_to_f32_v(v_f16 a) {
+  const v_f16 magnitude_bits = (v_f16)(0x7fff), infinity = (v_f16)(0x7c00), quiet_bit = (v_f16)(0x200);
+  const v_f16 quiet = (a & magnitude_bits) > infinity ? a | quiet_bit : a;
+  return CAST(v_f32, BITS(v_half, quiet));
+}
 INLINE s_f16 f32_to_f16_s(s_f32 a) { return BITS(s_f16, (_Float16)a); }
 INLINE v_f16 f32_to_f16_v(v_f32 a) { return BITS(v_f16, CAST(v_half, a)); }
 #else
