@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rocmatrix.machine.index import package_index
 from rocmatrix.machine.probe import Health, Probe, cause
-from rocmatrix.machine.system import cores, disk, git, git_lfs, gpu, memory, python
+from rocmatrix.machine.system import cores, disk, engine_host, git, git_lfs, gpu, memory, python
 from rocmatrix.machine.toolchains import any_toolchain, docker, emulator, hipcc, podman, zig_llvm
 
 __all__ = ["Health", "Probe", "probe_all"]
@@ -36,6 +36,7 @@ def probe_all(*, out: Path, cache: Path, recipes: Collection[str], online: bool)
         "git": git,
         "git-lfs": git_lfs,
         "emulator": emulator,
+        "engine host": engine_host,
         "docker": docker,
         "podman": podman,
         "GPU": gpu,

@@ -72,6 +72,16 @@ def disk(name: str, folder: Path) -> Probe:
     return Probe(name=name, health=health, detail=detail, needed_by="build, run", fix=fix, blocks_run=True)
 
 
+def engine_host() -> Probe:
+    """Name the engine that is always there, and how far it isolates a build (promise 5 of the design)."""
+    return Probe(
+        name="engine host",
+        health=Health.OK,
+        detail="always there; builds get a scrubbed environment",
+        needed_by="build, run",
+    )
+
+
 def git() -> Probe:
     """Look for git, which provenance is read with."""
     needed_by = "collect, run: provenance in metadata.json"
