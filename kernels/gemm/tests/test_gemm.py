@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="needs a ROCm build of torch")
 pytest.importorskip("rocmatrix.cases", reason="the cases are declared with rocmatrix; pip install rocmatrix")
 
 sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES  # noqa: E402
+from cases import CASES  # noqa: E402 - found beside this file, once the path says so
 
 if torch.version.hip is None or not torch.cuda.is_available():
     pytest.skip("needs an AMD GPU and a ROCm build of torch", allow_module_level=True)
