@@ -15,6 +15,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.reports import Detector, Fault
 from rocmatrix.emulator.workgroup import Workgroup
 
 _PAGE = 4096
@@ -45,6 +46,7 @@ class Options:
         residency: workgroups that run at the same time.
         dynamic_stack: bytes of scratch for each lane of a kernel whose stack has no known bound.
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
+        detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
     """
 
     seed: int = 0
@@ -52,14 +54,22 @@ class Options:
     residency: int = 1
     dynamic_stack: int | None = None
     preloads: bool = True
+    detectors: frozenset[Detector] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """What a launch came to: instructions that all waves executed together, and how many waves there were."""
+    """What a launch came to.
+
+    Attributes:
+        instructions: that all waves executed together.
+        waves: how many there were.
+        findings: what the detectors found, the same thing once for each instruction.
+    """
 
     instructions: int
     waves: int
+    findings: tuple[Fault, ...] = ()
 
 
 class Device:

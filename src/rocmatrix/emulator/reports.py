@@ -23,6 +23,29 @@ class FaultKind(StrEnum):
     ENDLESS = "endless"
     """More instructions than the launch allows."""
     TRAP = "trap"
+    UNWRITTEN = "never written"
+    """A value that nothing wrote decides an address, a branch or the active lanes, or is a result."""
+    RACE = "race"
+    """Two waves access the same memory, one of them writes, and nothing orders the two."""
+    COLLISION = "lane collision"
+    """Lanes of one instruction write different values to the same address."""
+    WAIT = "missing wait"
+    """A register or LDS is used while an access to it may still be under way."""
+    HAZARD = "hazard"
+    """Two instructions are closer than the hardware needs them to be, and it does not wait by itself."""
+
+
+class Detector(StrEnum):
+    """What looks for faults that do not change the numbers of a run by themselves."""
+
+    UNWRITTEN = "unwritten"
+    RACES = "races"
+    """Of LDS and of global memory, and lanes that collide."""
+    WAITS = "waits"
+    HAZARDS = "hazards"
+
+
+ALL_DETECTORS = frozenset(Detector)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +68,7 @@ class Fault:
         kind: what kind of wrong.
         kernel: its name in the code object.
         instruction: the instruction that did it, where there is one.
-        wave: the wave that did it.
+        wave: the wave that did it; ``None`` for what is wrong with the code whichever wave executes it.
         lane: the first lane that did it, where lanes differ.
         address: the memory address, in bytes, where there is one.
         detail: the sentence that says what happened.
@@ -54,7 +77,7 @@ class Fault:
     kind: FaultKind
     kernel: str
     instruction: Instruction | None
-    wave: WaveId
+    wave: WaveId | None
     detail: str
     lane: int | None = None
     address: int | None = None
@@ -62,9 +85,10 @@ class Fault:
     def __str__(self) -> str:
         """Return the fault as one line."""
         where = f" at {self.instruction}" if self.instruction else ""
-        lane = "" if self.lane is None else f" lane {self.lane}"
-        address = "" if self.address is None else f" address {self.address:#x}"
-        return f"{self.kernel}{where}: {self.kind}: {self.detail} ({self.wave}{lane}{address})"
+        lane = None if self.lane is None else f"lane {self.lane}"
+        address = None if self.address is None else f"address {self.address:#x}"
+        who = " ".join(str(part) for part in (self.wave, lane, address) if part is not None)
+        return f"{self.kernel}{where}: {self.kind}: {self.detail}" + (f" ({who})" if who else "")
 
 
 class FaultError(CheckError):

@@ -23,7 +23,7 @@ from rocmatrix.emulator.host.needs import HIP_LIBRARY
 from rocmatrix.emulator.host.profiles import Profile
 from rocmatrix.emulator.host.schema import Parameter, Schema, parse_schema
 from rocmatrix.emulator.host.torch_library import TorchLibrary
-from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.reports import Fault, UnsupportedError
 from rocmatrix.errors import InputError
 
 TORCH_VERSION = (2, 13)
@@ -45,12 +45,14 @@ class Call:
         arguments: the tensors that it was given, by name, as they were afterwards.
         launches: in their order.
         instructions: that all waves executed together.
+        findings: what the detectors found in its launches.
     """
 
     outputs: tuple[Array, ...]
     arguments: Mapping[str, Array]
     launches: tuple[Launch, ...]
     instructions: int
+    findings: tuple[Fault, ...] = ()
 
 
 class Host:
@@ -82,6 +84,7 @@ class Host:
         self._emulation = Emulation(self._arena, make_device(code_cache), options)
         self._launches: list[Launch] = []
         self._instructions = 0
+        self._findings: list[Fault] = []
         self._torch = TorchLibrary(libraries[0], self._arena, TORCH_VERSION)
         Aten(self._torch)
         hip = [path for path in libraries if HIP_LIBRARY.fullmatch(path.name)]
@@ -113,7 +116,7 @@ class Host:
         if len(values) > len(schema.parameters):
             what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
-        self._launches, self._instructions = [], 0
+        self._launches, self._instructions, self._findings = [], 0, []
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:
@@ -141,11 +144,14 @@ class Host:
             arguments={name: self._torch.array(handle).copy() for name, handle in tensors.items()},
             launches=tuple(self._launches),
             instructions=self._instructions,
+            findings=tuple(self._findings),
         )
 
     def _execute(self, launch: Launch, code_object: CodeObject) -> None:
         self._launches.append(launch)
-        self._instructions += self._emulation.run(launch, code_object).instructions
+        execution = self._emulation.run(launch, code_object)
+        self._instructions += execution.instructions
+        self._findings.extend(execution.findings)
 
     def _check(self) -> None:
         self._torch.check()
