@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rocmatrix.binary.summary import BinaryFacts as BinaryFacts  # noqa: PLC0414 - part of the record
+from rocmatrix.binary.summary import DeviceFileFacts as DeviceFileFacts  # noqa: PLC0414 - as above
 from rocmatrix.digest import Digest
 from rocmatrix.plan.model import CellId, UnitId
 
@@ -187,25 +189,6 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinaryFacts:
-    """What was read from one shared object of a payload.
-
-    Attributes:
-        path: relative to the payload.
-        archs: gfx archs that every offload bundle of the file has code for, sorted, without features.
-        needed: DT_NEEDED entries in order.
-        highest: symbol-version family -> highest version that the loader will ask for, e.g. ``{"GLIBC": "2.14"}``.
-        exports: defined dynamic symbols.
-    """
-
-    path: str
-    archs: tuple[str, ...]
-    needed: tuple[str, ...]
-    highest: dict[str, str]
-    exports: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """``audit.json``: what the binary really is."""
 
@@ -220,11 +203,39 @@ class AuditRecord:
     rules: tuple[str, ...]
     binaries: tuple[BinaryFacts, ...]
     findings: tuple[Finding, ...]
+    device_files: tuple[DeviceFileFacts, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFinding:
+    """One thing that a kernel did wrong while a case ran, whatever its numbers were.
+
+    Attributes:
+        kind: what kind of wrong, e.g. ``missing wait``, ``hazard``, ``race``, ``never written``.
+        kernel: its name in the code object.
+        text: the whole sentence, with instruction, wave, lane and address where there are any.
+        instruction: the instruction with its address; ``None`` if it is no single one.
+    """
+
+    kind: str
+    kernel: str
+    text: str
+    instruction: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseResult:
-    """One numerical case: its largest errors against the float64 reference, and whether they are within tolerance."""
+    """One numerical case: its largest errors against the float64 reference, and whether they are within tolerance.
+
+    Attributes:
+        passed: whether every element is within tolerance and nothing was found wrong with the kernels.
+        seconds: wall time, inputs and reference included.
+        detail: the share within tolerance and the first element that is not, or why there are no numbers.
+        share: of the elements that are within tolerance, 0 to 1; the least one if several results were compared.
+        launches: kernel launches of all calls of the case; likewise ``instructions``, executed by all waves together.
+        matrix: arithmetic of matrix instructions, ``fast`` or ``exact``; ``""`` on a GPU.
+        findings: what detectors found in the kernels, the same thing once for each instruction.
+    """
 
     case: str
     passed: bool
@@ -232,6 +243,11 @@ class CaseResult:
     max_rel_error: float
     seconds: float
     detail: str = ""
+    share: float = 0.0
+    launches: int = 0
+    instructions: int = 0
+    matrix: str = ""
+    findings: tuple[KernelFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +258,10 @@ class CheckRecord:
         tested: what executed the kernel; ``untested`` if nothing did.
         reason: for ``untested``, why; else which device or which mode of the emulator.
         cases: results in the order of ``tests/cases.py``; empty for ``untested``.
-        left_out: names of the cases that a budget left out.
+        left_out: names of the cases that a budget left out, or that were not reached.
+        device: profile of the device that the emulator's runtime plays, e.g. ``mi300x-cpx``; ``""`` for ``untested``.
+        seed: what the random inputs began with (``--seed``); 0 for those of the cases' own seeds.
+        detectors: what was looked for in the kernels beside wrong numbers.
     """
 
     schema: int = RECORD_SCHEMA
@@ -257,6 +276,9 @@ class CheckRecord:
     reason: str
     cases: tuple[CaseResult, ...]
     left_out: tuple[str, ...] = ()
+    device: str = ""
+    seed: int = 0
+    detectors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocmatrix.binary.facts import Bundle, ElfFacts
+from rocmatrix.binary.facts import Bundle, CodeObject, ElfFacts
 from rocmatrix.digest import Digest
 from rocmatrix.plan.model import Abi
 from rocmatrix.records import Finding, Outcome, PayloadFile, Severity
@@ -15,11 +15,34 @@ from rocmatrix.records import Finding, Outcome, PayloadFile, Severity
 
 @dataclass(frozen=True, kw_only=True)
 class Binary:
-    """One shared object. ``path`` is relative to the variant, with ``/``."""
+    """One shared object.
+
+    Attributes:
+        path: relative to the variant, with ``/``.
+        elf: what the loader reads.
+        bundles: offload bundles in what the loader maps.
+        code_objects: code objects that lie in its data outside of any bundle.
+        size: bytes.
+    """
 
     path: str
     elf: ElfFacts
     bundles: tuple[Bundle, ...]
+    code_objects: tuple[CodeObject, ...] = ()
+    size: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceFile:
+    """A file that holds GPU code and nothing else (``.hsaco``, ``.co``): bundles, or one code object.
+
+    Attributes as those of ``Binary``.
+    """
+
+    path: str
+    bundles: tuple[Bundle, ...] = ()
+    code_objects: tuple[CodeObject, ...] = ()
+    size: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +99,7 @@ class VariantFacts:
     Attributes:
         folder: whether this is a directory; a single shared object has no files, metadata or names around it.
         files: regular files that count for the client's digest.
+        device_files: files of GPU code beside the shared objects.
         metadata: ``None`` if there is no ``metadata.json`` or it cannot be read.
         ops: ``None`` if there is no ``_ops.py`` or it cannot be read.
         strays: links out of the directory and things that are no files, as paths.
@@ -84,6 +108,7 @@ class VariantFacts:
     folder: bool
     files: tuple[VariantFile, ...] = ()
     binaries: tuple[Binary, ...] = ()
+    device_files: tuple[DeviceFile, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
     metadata: MetadataFacts | None = None
     ops: OpsFacts | None = None

@@ -8,12 +8,12 @@ from pathlib import Path
 from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.rules import RULE_IDS, judge
-from rocmatrix.audit.summary import binary_facts
+from rocmatrix.audit.summary import binary_facts, device_file_facts
 from rocmatrix.audit.variant import read_file, read_folder
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.variants import parse_variant
-from rocmatrix.records import BinaryFacts, Finding, Outcome
+from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,7 @@ class PathAudit:
     rules: tuple[str, ...]
     binaries: tuple[BinaryFacts, ...]
     findings: tuple[Finding, ...]
+    device_files: tuple[DeviceFileFacts, ...] = ()
 
 
 def audit_path(path: Path) -> PathAudit:
@@ -62,6 +63,7 @@ def audit_path(path: Path) -> PathAudit:
         rules=RULE_IDS,
         binaries=tuple(binary_facts(binary) for binary in facts.binaries),
         findings=findings,
+        device_files=tuple(device_file_facts(file) for file in facts.device_files),
     )
 
 

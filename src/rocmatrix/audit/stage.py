@@ -15,8 +15,8 @@ from rocmatrix import digest, document
 from rocmatrix.audit.facts import Expectation, outcome
 from rocmatrix.audit.policy import Policy, load_policy
 from rocmatrix.audit.rules import RULE_IDS, RULES_VERSION, judge
-from rocmatrix.audit.summary import binary_facts
-from rocmatrix.audit.variant import read_folder
+from rocmatrix.audit.summary import binary_facts, device_file_facts
+from rocmatrix.audit.variant import READERS_VERSION, read_folder
 from rocmatrix.digest import Digest
 from rocmatrix.errors import ExitCode
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitStarted
@@ -93,6 +93,7 @@ def _audit(
         rules=RULE_IDS,
         binaries=tuple(binary_facts(binary) for binary in facts.binaries),
         findings=findings,
+        device_files=tuple(device_file_facts(file) for file in facts.device_files),
     )
     store.write_record(record)
     emit(_finished(record, State.DONE, _verdict(record), record.seconds))
@@ -124,6 +125,7 @@ def _inputs_digest(artifact: Digest, expected: Expectation, policy: Policy) -> D
         "expected": document.to_builtins(expected),
         "policy": policy.identity,
         "rules": RULES_VERSION,
+        "readers": READERS_VERSION,
     }
     return digest.of_bytes(digest.canonical_json(inputs))
 

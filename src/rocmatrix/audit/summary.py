@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rocmatrix.audit.facts import Binary
+from rocmatrix.audit.facts import Binary, DeviceFile
 from rocmatrix.audit.rules.abi3 import exports
 from rocmatrix.audit.rules.archs import common_archs
 from rocmatrix.audit.rules.ceilings import highest_versions
-from rocmatrix.records import BinaryFacts
+from rocmatrix.records import BinaryFacts, DeviceFileFacts
 
 
 def binary_facts(binary: Binary) -> BinaryFacts:
@@ -17,4 +17,22 @@ def binary_facts(binary: Binary) -> BinaryFacts:
         needed=binary.elf.needed,
         highest=highest_versions(binary.elf),
         exports=exports(binary),
+        size=binary.size,
+        soname=binary.elf.soname,
+        rpath=binary.elf.rpath,
+        runpath=binary.elf.runpath,
+        build_id=binary.elf.build_id,
+        executable_stack=binary.elf.executable_stack,
+        text_relocations=binary.elf.text_relocations,
+        relro=binary.elf.relro,
+        cxx=binary.elf.cxx,
+        comments=binary.elf.comments,
+        undefined=tuple(symbol for symbol in binary.elf.symbols if not symbol.defined),
+        bundles=binary.bundles,
+        code_objects=binary.code_objects,
     )
+
+
+def device_file_facts(file: DeviceFile) -> DeviceFileFacts:
+    """Return what records keep of a file of GPU code."""
+    return DeviceFileFacts(path=file.path, size=file.size, bundles=file.bundles, code_objects=file.code_objects)

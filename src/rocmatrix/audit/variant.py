@@ -25,6 +25,8 @@ from rocmatrix.digest import Digest
 from rocmatrix.metadata import METADATA_NAME, is_hashed
 from rocmatrix.plan.extension import OPS_NAME
 
+READERS_VERSION = 2
+"""Counted up whenever more or something else is read of the same bytes; earlier audits are then done again."""
 MAX_TEXT = 1 << 20
 """Bytes of ``metadata.json`` that are read at most."""
 MAX_OPS = 1 << 16
