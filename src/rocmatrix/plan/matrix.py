@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocmatrix.errors import InputError
+from rocmatrix.plan.audit_choice import AuditChoice
+from rocmatrix.plan.matrix_audit import LONGEST_REASON, audit_choice
 from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, recipe, repo_id
 from rocmatrix.plan.matrix_model import (
     MATRIX_SCHEMA,
@@ -35,7 +37,6 @@ __all__ = [
 
 _REQUIRED = ("schema", "kernels", "torch", "rocm", "archs")
 _KEYS = (*_REQUIRED, "abi", "include", "exclude", "toolchains", "check", "release")
-_LONGEST_REASON = 500
 
 
 def parse_matrix(content: bytes, where: str) -> Matrix:
@@ -94,12 +95,13 @@ def _kernel(node: Node) -> KernelEntry:
     if node.kind is not Kind.MAPPING:
         fix = "Write - kernels/gemm, or - path: kernels/gemm with keys of its own."
         raise node.error(f"expected a path or a mapping, found {node.describe()}", fix)
-    keys = node.mapping(("path", "repo-id", "archs", "abi"), ("path",))
+    keys = node.mapping(("path", "repo-id", "archs", "abi", "audit"), ("path",))
     return KernelEntry(
         path=kernel_path(keys["path"]),
         repo_id=repo_id(keys["repo-id"]) if "repo-id" in keys else None,
         archs=arch_list(keys["archs"]) if "archs" in keys else None,
         abi=_abi(keys["abi"]) if "abi" in keys else None,
+        audit=audit_choice(keys["audit"]) if "audit" in keys else AuditChoice(),
         where=node.where,
     )
 
@@ -135,8 +137,8 @@ def _exclude(node: Node) -> Exclude:
 
 def _reason(node: Node) -> str:
     text = " ".join(node.string().split())
-    if not text.isprintable() or len(text) > _LONGEST_REASON:
-        raise node.error(f"must be at most {_LONGEST_REASON} printable characters, found {quote(text)}")
+    if not text.isprintable() or len(text) > LONGEST_REASON:
+        raise node.error(f"must be at most {LONGEST_REASON} printable characters, found {quote(text)}")
     return text
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from rocmatrix.plan.audit_choice import AuditChoice
 
 MATRIX_SCHEMA = 1
 
@@ -31,12 +33,14 @@ class KernelEntry:
         repo_id: repository on the Hub; ``None`` for the one that build.toml names.
         archs: gfx archs promised for this kernel; ``None`` for those of the matrix.
         abi: ``None`` for that of the matrix.
+        audit: what is asked of its audit.
     """
 
     path: str
     repo_id: str | None
     archs: tuple[str, ...] | None
     abi: AbiChoice | None
+    audit: AuditChoice = field(default_factory=AuditChoice)
     where: str
 
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from rocmatrix.document import to_json
+from rocmatrix.plan.matrix_audit import audit_schema
 from rocmatrix.plan.matrix_fields import (
     ARCH_PATTERN,
     LABEL_PATTERN,
@@ -77,7 +78,7 @@ def _definitions() -> _Schema:
     ref = {name: {"$ref": f"#/$defs/{name}"} for name in ("minor", "archs", "path", "recipe", "abi")}
     place = {"torch": ref["minor"], "rocm": ref["minor"], "archs": ref["archs"], "kernel": _text()}
     repo_id = {"type": "string", "pattern": f"^{REPO_ID_PATTERN}$", "description": "Repository on the Hub."}
-    entry = {"path": ref["path"], "repo-id": repo_id, "archs": ref["archs"], "abi": ref["abi"]}
+    entry = {"path": ref["path"], "repo-id": repo_id, "archs": ref["archs"], "abi": ref["abi"], "audit": audit_schema()}
     args = {"type": "object", "additionalProperties": _text(), "description": "Build arguments of the recipe."}
     return {
         "minor": minor,

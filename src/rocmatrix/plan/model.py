@@ -7,9 +7,11 @@ says for each cell which unit serves it, or why none does.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType, TypeVar
+
+from rocmatrix.plan.audit_choice import AuditChoice
 
 PLAN_SCHEMA = 1
 
@@ -98,12 +100,14 @@ class PlannedKernel:
         path: folder of the project relative to the folder of matrix.yaml, with ``/``.
         repo_id: the Hub repository that a release goes to, e.g. ``rocmatrix/gemm``.
         version: major version, the number of the Hub branch ``v<version>``.
+        audit: what the author asks of the audit of its units.
     """
 
     name: str
     path: str
     repo_id: str
     version: int
+    audit: AuditChoice = field(default_factory=AuditChoice)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -143,7 +143,9 @@ def _planned(matrix: Matrix, manifests: Mapping[str, Manifest]) -> Iterable[Plan
             what = f"the kernel {manifest.name} has no repository on the Hub"
             fix = "Add repo-id: <owner>/<name> to its entry, or general.hub.repo-id to its build.toml."
             raise InputError(what, where=entry.where, fix=fix)
-        yield PlannedKernel(name=manifest.name, path=entry.path, repo_id=repo_id, version=manifest.version)
+        yield PlannedKernel(
+            name=manifest.name, path=entry.path, repo_id=repo_id, version=manifest.version, audit=entry.audit
+        )
 
 
 def _warnings(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rocmatrix.plan.audit_choice import AuditChoice, Waiver
 from rocmatrix.plan.matrix import AbiChoice, Exclude, Include, KernelEntry, ToolchainChoice, parse_matrix
 
 FULL = """\
@@ -11,6 +12,11 @@ kernels:
     repo-id: rocmatrix/gemm
     archs: [gfx942, gfx950]
     abi: stable
+    audit:
+      max-file-mb: 3
+      waive:
+        - {rule: needed, match: libz, variants: ["*-rocm72-*"], reason: "  known to  be there"}
+        - {rule: abi3, reason: x}
   - kernels/other
 torch: ["2.12", "2.13"]
 rocm: ['7.1', "7.14"]
@@ -38,22 +44,35 @@ def test_every_key_is_read_with_its_place() -> None:
             repo_id="rocmatrix/gemm",
             archs=("gfx942", "gfx950"),
             abi=AbiChoice.STABLE,
+            audit=AuditChoice(
+                waive=(
+                    Waiver(
+                        rule="needed",
+                        reason="known to be there",
+                        match="libz",
+                        variants=("*-rocm72-*",),
+                        where="matrix.yaml:10",
+                    ),
+                    Waiver(rule="abi3", reason="x", where="matrix.yaml:11"),
+                ),
+                max_file_size=3_000_000,
+            ),
             where="matrix.yaml:3",
         ),
-        KernelEntry(path="kernels/other", repo_id=None, archs=None, abi=None, where="matrix.yaml:7"),
+        KernelEntry(path="kernels/other", repo_id=None, archs=None, abi=None, where="matrix.yaml:12"),
     )
     assert (matrix.torch, matrix.rocm, matrix.archs) == (("2.12", "2.13"), ("7.1", "7.14"), ("gfx942",))
     assert matrix.abi is AbiChoice.PER_TORCH
     assert matrix.include == (
-        Include(torch="2.14", rocm="7.14", archs=("gfx950",), kernel="gemm", where="matrix.yaml:13"),
+        Include(torch="2.14", rocm="7.14", archs=("gfx950",), kernel="gemm", where="matrix.yaml:18"),
     )
     assert matrix.exclude == (
-        Exclude(torch="2.12", rocm="7.14", kernel=None, archs=None, reason="slow", where="matrix.yaml:15"),
+        Exclude(torch="2.12", rocm="7.14", kernel=None, archs=None, reason="slow", where="matrix.yaml:20"),
     )
     assert matrix.toolchains == (
-        ToolchainChoice(rocm="7.1", recipe="llvm", args={}, where="matrix.yaml:19"),
+        ToolchainChoice(rocm="7.1", recipe="llvm", args={}, where="matrix.yaml:24"),
         ToolchainChoice(
-            rocm="7.14", recipe="./containers/mine", args={"ROCM_VERSION": "7.14.1"}, where="matrix.yaml:20"
+            rocm="7.14", recipe="./containers/mine", args={"ROCM_VERSION": "7.14.1"}, where="matrix.yaml:25"
         ),
     )
     assert matrix.check_runner == ("self-hosted", "linux", "mi300x")
