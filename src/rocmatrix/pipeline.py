@@ -16,6 +16,7 @@ import platformdirs
 
 from rocmatrix.audit.stage import audit_units
 from rocmatrix.build.stage import build_units
+from rocmatrix.check.options import CheckOptions
 from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
@@ -46,6 +47,7 @@ class Options:
         engine: ``auto``, ``host`` or ``docker``.
         jobs: units that are built at the same time; at least 1.
         use_cache: whether earlier results may be reused.
+        check: what executes the kernels, and on which inputs.
     """
 
     matrix: Path
@@ -55,6 +57,7 @@ class Options:
     engine: str = "auto"
     jobs: int = 1
     use_cache: bool = True
+    check: CheckOptions = field(default_factory=CheckOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +210,9 @@ def _audit(context: _Context, result: RunResult) -> RunResult:
 
 
 def _check(context: _Context, result: RunResult) -> RunResult:
-    from rocmatrix.check.emulator import translating_executor  # noqa: PLC0415 - heavy, and only a check needs it
+    from rocmatrix.check.executors import make_executor  # noqa: PLC0415 - heavy, and only a check needs it
 
+    executor = make_executor(context.options.check, engine=HostEngine(), cache=cache_folder(), emit=context.emit)
     ready, result = _built(context, result, Stage.CHECK)
     checks = check_units(
         ready,
@@ -217,7 +221,7 @@ def _check(context: _Context, result: RunResult) -> RunResult:
         store=context.store,
         emit=context.emit,
         use_cache=context.options.use_cache,
-        executor=translating_executor(HostEngine(), cache_folder()),
+        executor=executor,
     )
     return replace(result, checks=checks)
 

@@ -76,12 +76,31 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
     return Probe(unit=unit, payload=Store(root / "dist").payload(unit.id), tests=root / "kernels/probe/tests")
 
 
-def execute(unit: Unit, payload: Path, tests: Path, *names: str, folder: Path, translated: bool = False) -> Execution:
-    """Run the cases of these names, or all of them."""
+HANGS = "hangs"
+"""The case that takes all the time that it is given."""
+
+
+def execute(
+    unit: Unit,
+    payload: Path,
+    tests: Path,
+    *names: str,
+    folder: Path,
+    translated: bool = False,
+    case_seconds: float = CASE_SECONDS,
+) -> Execution:
+    """Run the cases of these names, or all that end."""
     folder.mkdir()
     cases = read_cases(tests.parent, engine=HostEngine(), scratch=folder, shown="x")
-    executor = EmulatorExecutor(engine=HostEngine(), cache=pipeline.cache_folder(), budget=None, translated=translated)
-    return executor.run(unit, payload, tests, tuple(case for case in cases if not names or case.name in names))
+    executor = EmulatorExecutor(
+        engine=HostEngine(),
+        cache=pipeline.cache_folder(),
+        budget=None,
+        translated=translated,
+        case_seconds=case_seconds,
+    )
+    chosen = tuple(case for case in cases if (case.name in names if names else case.name != HANGS))
+    return executor.run(unit, payload, tests, chosen, progress=lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +147,13 @@ def test_faults_name_kernel_instruction_and_place(results: dict[str, CaseResult]
     assert "overrunEPKfPfi at 0x" in results["overrun"].detail
     assert "global_store_dword" in results["overrun"].detail
     assert "(workgroup (1, 0, 0) wave 0 lane 36 address 0x60000" in results["overrun"].detail
+
+
+def test_a_launcher_that_never_returns_is_ended_and_named(probe: Probe, tmp_path: Path) -> None:
+    execution = execute(probe.unit, probe.payload, probe.tests, HANGS, folder=tmp_path / "scratch", case_seconds=2.0)
+    (result,) = execution.results
+    assert not result.passed
+    assert result.detail == "the case did not end within its 2 s; no other case was run after it in that process"
 
 
 def test_a_unit_whose_every_case_is_beyond_the_emulator_is_untestable(probe: Probe, tmp_path: Path) -> None:

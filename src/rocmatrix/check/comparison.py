@@ -23,21 +23,23 @@ class Comparison:
         max_abs_error: largest distance of an element; ``LARGEST`` if one is infinite, or NaN where it must not be.
         max_rel_error: the same relative to the magnitude of the reference, over elements where that is not zero.
         detail: the share within tolerance, and the first element that is not.
+        share: of the elements that are within tolerance, 0 to 1.
     """
 
     passed: bool
     max_abs_error: float
     max_rel_error: float
     detail: str
+    share: float
 
 
 def compare(got: Array, want: NDArray[np.float64], *, rtol: float, atol: float) -> Comparison:
     """Compare a result with its reference: ``|got - want| <= atol + rtol * |want|``, and NaN where the reference is."""
     if got.shape != want.shape:
         detail = f"the result has the shape {got.shape}, the reference {want.shape}"
-        return Comparison(passed=False, max_abs_error=LARGEST, max_rel_error=LARGEST, detail=detail)
+        return Comparison(passed=False, max_abs_error=LARGEST, max_rel_error=LARGEST, detail=detail, share=0.0)
     if not want.size:
-        return Comparison(passed=True, max_abs_error=0.0, max_rel_error=0.0, detail="no elements")
+        return Comparison(passed=True, max_abs_error=0.0, max_rel_error=0.0, detail="no elements", share=1.0)
     with np.errstate(all="ignore"):  # NaN and infinity are compared on purpose
         found = got.astype(np.float64)
         errors = np.abs(found - want)
@@ -52,6 +54,7 @@ def compare(got: Array, want: NDArray[np.float64], *, rtol: float, atol: float) 
         max_abs_error=_finite(errors.max()),
         max_rel_error=_finite(relative.max()),
         detail=_describe(found, want, right),
+        share=float(right.mean()),
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib import metadata
@@ -17,8 +19,9 @@ from pathlib import Path
 from rocmatrix import digest
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.budget import Choice, choose
-from rocmatrix.check.confined import Place, Run, merge, run_share
-from rocmatrix.check.interface import Execution, UntestableError
+from rocmatrix.check.confined import Place, Run, Slots, merge, run_share
+from rocmatrix.check.interface import Execution, Progress, UntestableError
+from rocmatrix.check.progress import Tally
 from rocmatrix.digest import Digest
 from rocmatrix.emulator import host as host_package
 from rocmatrix.emulator.code_object import ARCH
@@ -26,24 +29,19 @@ from rocmatrix.emulator.host.compiler import RuntimeCompiler
 from rocmatrix.emulator.host.emulation import mode
 from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import DEFAULT, profile
-from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.reports import ALL_DETECTORS, UnsupportedError
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import Tested
 
-DEFAULT_BUDGET = 12e6
-"""Floating-point operations of the cases that the reference interpreter runs in about half a minute on two cores."""
-TRANSLATED_BUDGET = 10e9
-"""The same where kernels are translated to C first."""
 LEAST_COST = 2e6
 """What the smallest case costs: a workgroup that has next to nothing to do takes a quarter of a second."""
+CASE_SECONDS = 120.0
+"""Seconds that any case may take, whatever its cost; translating its kernels the first time is among them."""
+SLOWEST, SLOWEST_TRANSLATED = 0.02e6, 10e6
+"""Floating-point operations per second below which a case counts as stuck: a tenth and less of what was measured."""
 _DECODER = "tinygrad"
-
-
-def translating_executor(engine: Engine, cache: Path) -> EmulatorExecutor:
-    """Return the executor of the main job: kernels are translated to C, and many more cases fit its budget."""
-    return EmulatorExecutor(engine=engine, cache=cache, budget=TRANSLATED_BUDGET, translated=True)
 
 
 class EmulatorExecutor:
@@ -54,9 +52,11 @@ class EmulatorExecutor:
         *,
         engine: Engine,
         cache: Path,
-        budget: float | None = DEFAULT_BUDGET,
+        budget: float | None,
         device: str = DEFAULT,
+        seed: int = 0,
         translated: bool = False,
+        case_seconds: float = CASE_SECONDS,
     ) -> None:
         """Keep what is needed.
 
@@ -65,31 +65,44 @@ class EmulatorExecutor:
             cache: folder that several runs share, for the compiled stand-ins.
             budget: floating-point operations of the cases that run; ``None`` for all of them.
             device: which profile the runtime plays.
+            seed: what random inputs, and orders of workgroups and waves, begin with; 0 for the cases' own seeds.
             translated: whether kernels are translated to C, or interpreted by the reference.
+            case_seconds: what any case may take, whatever its cost.
 
         Raises:
             InputError: there is no such profile.
         """
-        self._engine = engine
         self._cache = cache
         self._budget = budget
         self._device = device
+        self._seed = seed
+        self._case_seconds = case_seconds
         self._code_cache = cache / "emulator-code" if translated else None
         self._description = (
             f"{ARCH} on the emulator ({mode(self._code_cache)}; device properties of {profile(device).name})"
         )
+        self._slots = Slots(engine=engine, free=threading.Semaphore(_processes()))
         self._done: dict[tuple[Digest, Path], Execution] = {}
+        self._locks: defaultdict[tuple[Digest, Path], threading.Lock] = defaultdict(threading.Lock)
 
     @cached_property
     def identity(self) -> str:
-        """Digest of the emulator's own files, its decoder and compiler, budget and device."""
+        """Digest of the emulator's own files, its decoder and compiler, budget, device and seed."""
         folder = Path(host_package.__file__).parent.parent
         files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         own = digest.of_named_files({path.relative_to(folder).as_posix(): path for path in files})
         packages = " ".join(f"{name} {_version(name)}" for name in (_DECODER, "ziglang"))
-        return f"emulator {own} {packages} budget {self._budget} device {self._device} {mode(self._code_cache)}"
+        chosen = f"budget {self._budget} device {self._device} seed {self._seed} {mode(self._code_cache)}"
+        return f"emulator {own} {packages} {chosen}"
 
-    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+    def interrupt(self) -> None:
+        """Kill whatever runs and start nothing more."""
+        self._slots.stopped.set()
+        self._slots.engine.interrupt()
+
+    def run(
+        self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+    ) -> Execution:
         """Run a spread of the cases.
 
         Raises:
@@ -99,8 +112,10 @@ class EmulatorExecutor:
         """
         variant = self._variant(unit, payload)
         key = (digest.of_file(variant), tests)
-        if key not in self._done:
-            self._done[key] = self._execute(variant, tests, choose(cases, self._budget, least=LEAST_COST))
+        with self._locks[key]:  # a unit with the same bytes waits for the result
+            if key not in self._done:
+                choice = choose(cases, self._budget, least=LEAST_COST)
+                self._done[key] = self._execute(variant, tests, choice, progress)
         return self._done[key]
 
     def _variant(self, unit: Unit, payload: Path) -> Path:
@@ -115,16 +130,17 @@ class EmulatorExecutor:
             raise UntestableError(f"the emulator executes one shared object, and this unit has {len(found)}")
         return found[0]
 
-    def _execute(self, variant: Path, tests: Path, choice: Choice) -> Execution:
+    def _execute(self, variant: Path, tests: Path, choice: Choice, progress: Progress) -> Execution:
         with tempfile.TemporaryDirectory(prefix="rocmatrix-check-", ignore_cleanup_errors=True) as folder:
-            place = self._place(Path(folder), variant, tests)
+            place = self._place(Path(folder), variant, tests, choice)
             shares = _shares(choice.chosen, _processes())
-            try:
-                with ThreadPoolExecutor(len(shares)) as pool:
-                    runs = tuple(pool.map(lambda share: run_share(self._engine, place, *share), enumerate(shares)))
-            except BaseException:
-                self._engine.interrupt()
-                raise
+            tally = Tally(len(choice.chosen), progress)
+
+            def run(number: int) -> Run:
+                return run_share(self._slots, place, number, shares[number], tally.take)
+
+            with ThreadPoolExecutor(max(1, len(shares))) as pool:
+                runs = tuple(pool.map(run, range(len(shares))))
         return self._came_to(choice, merge(runs))
 
     def _came_to(self, choice: Choice, run: Run) -> Execution:
@@ -137,18 +153,22 @@ class EmulatorExecutor:
         said = [self._description]
         if choice.left_out:
             said.append(f"{len(choice.left_out)} of {total} cases left out by the budget")
-        if run.unsupported:
-            said.append(f"{len(names) - len(by_name)} of {total} cases not run: {run.unsupported}")
+        if why := run.unsupported or (run.stuck and f"behind {run.stuck}, which did not end"):
+            said.append(f"{len(names) - len(by_name)} of {total} cases not run: {why}")
         return Execution(
             tested=Tested.EMULATED,
             device="; ".join(said),
             results=tuple(by_name[name] for name in names if name in by_name),
             left_out=(*choice.left_out, *(name for name in names if name not in by_name)),
+            profile=self._device,
+            seed=self._seed,
+            detectors=tuple(sorted(ALL_DETECTORS)),
         )
 
-    def _place(self, folder: Path, variant: Path, tests: Path) -> Place:
+    def _place(self, folder: Path, variant: Path, tests: Path, choice: Choice) -> Place:
+        slowest = SLOWEST if self._code_cache is None else SLOWEST_TRANSLATED
         try:
-            libraries = prepare(variant, RuntimeCompiler(engine=self._engine, cache=self._cache))
+            libraries = prepare(variant, RuntimeCompiler(engine=self._slots.engine, cache=self._cache))
         except (UnsupportedError, InputError) as err:
             raise UntestableError(str(err)) from err
         except MissingRequirementError as err:
@@ -164,6 +184,8 @@ class EmulatorExecutor:
             libraries=libraries,
             device=self._device,
             code_cache=self._code_cache,
+            seed=self._seed,
+            limits={case.name: self._case_seconds + case.cost / slowest for case in choice.chosen},
         )
 
 

@@ -1,15 +1,18 @@
 """The process that runs numerical cases on the emulator: the author's cases and the built binary, apart from rocmatrix.
 
 It is started with ``python -I`` on copies. A line of JSON goes to a file before a case begins and after it ended, so
-that what a crash took with it is known.
+that what a crash took with it is known; a line on the standard output says that there is one. An alarm of the operating
+system ends the process in a case that takes too long: no code of a variant can hold that up.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -23,11 +26,15 @@ from rocmatrix.emulator.host.arena import POISON
 from rocmatrix.emulator.host.dtypes import as_bytes
 from rocmatrix.emulator.host.host import Call, ExtensionError, Host
 from rocmatrix.emulator.host.profiles import profile
-from rocmatrix.emulator.reports import FaultError, UnsupportedError
+from rocmatrix.emulator.reports import ALL_DETECTORS, Fault, FaultError, UnsupportedError
 from rocmatrix.errors import InputError, RocmatrixError
-from rocmatrix.records import CaseResult
+from rocmatrix.records import CaseResult, KernelFinding
 
 OUT_SUFFIX = "_out"
+NEWS = "rocmatrix: a line was added to the report"
+"""What the process prints after each result."""
+_SEED_BITS = 64
+"""Bits of a case's own seed; those of the check lie above them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +49,9 @@ class Job:
         device: which profile the runtime plays.
         report: file that lines are written to.
         code_cache: folder for translated code; ``None`` for the reference interpreter.
+        seed: what random inputs, and orders of workgroups and waves, begin with.
+        limits: seconds that each case may take, by name.
+        exact: names of the cases whose matrix instructions are executed in exact arithmetic.
     """
 
     variant: str
@@ -51,6 +61,9 @@ class Job:
     device: str
     report: str
     code_cache: str | None = None
+    seed: int = 0
+    limits: Mapping[str, float] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +85,30 @@ class _Difference(Exception):  # noqa: N818 - no error of ours: what a case came
     """A case did not pass; the message says why."""
 
 
+@dataclass(kw_only=True)
+class _Seen:
+    """What the calls of one case came to so far."""
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    findings: dict[Fault, None] = field(default_factory=dict)
+    launches: int = 0
+    instructions: int = 0
+
+    def take(self, call: Call) -> None:
+        """Add a call."""
+        self.findings |= dict.fromkeys(call.findings)
+        self.launches += len(call.launches)
+        self.instructions += call.instructions
+
+
 def main(job_file: str) -> None:
     """Run the cases of a job."""
     job = msgspec.json.decode(Path(job_file).read_bytes(), type=Job)
     with Path(job.report).open("ab", buffering=0) as report:
-        report.writelines(msgspec.json.encode(line) + b"\n" for line in _run(job))
+        for line in _run(job):
+            report.write(msgspec.json.encode(line) + b"\n")
+            if line.result:
+                os.write(1, f"\n{NEWS}\n".encode())
 
 
 def _run(job: Job) -> Iterator[Line]:
@@ -88,9 +120,17 @@ def _run(job: Job) -> Iterator[Line]:
         host = _load(job)
         for name in job.cases:
             yield Line(began=name)
-            yield Line(result=run_case(host, cases[name]))
+            signal.setitimer(signal.ITIMER_REAL, job.limits.get(name, 0.0))
+            result = run_case(host, with_seed(cases[name], job.seed))
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            yield Line(result=result)
     except RocmatrixError as err:
         yield Line(unsupported=_one_line(err))
+
+
+def with_seed(case: Case, seed: int) -> Case:
+    """Return a case whose arguments are drawn from a seed of the check's and from its own; 0 leaves it as it is."""
+    return replace(case, seed=case.seed + (seed << _SEED_BITS))
 
 
 def _load(job: Job) -> Host:
@@ -98,7 +138,7 @@ def _load(job: Job) -> Host:
         Path(job.variant),
         [Path(path) for path in job.libraries],
         profile=profile(job.device),
-        options=Options(),
+        options=Options(seed=job.seed, detectors=ALL_DETECTORS),
         code_cache=Path(job.code_cache) if job.code_cache else None,
     )
 
@@ -111,56 +151,70 @@ def run_case(host: Host, case: Case) -> CaseResult:
     """
     started = time.monotonic()
     said = len(host.remarks)
-    comparisons: list[Comparison] = []
+    seen = _Seen()
     try:
-        detail = _results(host, case, comparisons)
+        detail, passed = _results(host, case, seen), not seen.findings
     except _Difference as difference:
         remarks = "; ".join(remark.replace("\n  ", " ") for remark in host.remarks[said:])
-        detail = f"{difference}; the runtime said: {remarks}" if remarks else str(difference)
-        return _result(case, comparisons, started, detail, passed=False)
-    return _result(case, comparisons, started, detail, passed=True)
+        detail, passed = f"{difference}; the runtime said: {remarks}" if remarks else str(difference), False
+    if seen.findings:
+        first, *rest = seen.findings
+        more = f" (and {len(rest)} more)" if rest else ""
+        detail = f"{first}{more}; the numbers: {detail}"
+    return _result(case, seen, started, detail, passed=passed)
 
 
-def _result(case: Case, comparisons: list[Comparison], started: float, detail: str, *, passed: bool) -> CaseResult:
+def _result(case: Case, seen: _Seen, started: float, detail: str, *, passed: bool) -> CaseResult:
     """A case that came to no numbers has the largest errors there are."""
-    nothing = LARGEST if not comparisons else 0.0
+    nothing = LARGEST if not seen.comparisons else 0.0
     return CaseResult(
         case=case.name,
         passed=passed,
-        max_abs_error=max((each.max_abs_error for each in comparisons), default=nothing),
-        max_rel_error=max((each.max_rel_error for each in comparisons), default=nothing),
+        max_abs_error=max((each.max_abs_error for each in seen.comparisons), default=nothing),
+        max_rel_error=max((each.max_rel_error for each in seen.comparisons), default=nothing),
         seconds=round(time.monotonic() - started, 3),
         detail=detail,
+        share=min((each.share for each in seen.comparisons), default=0.0),
+        launches=seen.launches,
+        instructions=seen.instructions,
+        matrix="fast",
+        findings=tuple(map(_finding, seen.findings)),
     )
 
 
-def _results(host: Host, case: Case, comparisons: list[Comparison]) -> str:
+def _finding(fault: Fault) -> KernelFinding:
+    instruction = None if fault.instruction is None else str(fault.instruction)
+    return KernelFinding(kind=fault.kind.value, kernel=fault.kernel, text=str(fault), instruction=instruction)
+
+
+def _results(host: Host, case: Case, seen: _Seen) -> str:
     """Run all operators of a case and return what is to be said of them."""
     arguments = case.make_arguments()
     want = case.reference(**arguments)
-    call = _call(host, case.op, arguments)
+    call = _call(host, case.op, arguments, seen)
     if len(call.outputs) != 1:
         raise UnsupportedError(f"cases of {case.op}, which returns {len(call.outputs)} tensors instead of one")
     got = call.outputs[0]
-    _compare(case, case.op, got, want, comparisons)
-    instructions, launches = call.instructions, len(call.launches)
+    _compare(case, case.op, got, want, seen.comparisons)
     out_op = case.op + OUT_SUFFIX
     if out_op in host.schemas:
-        call = _call(host, out_op, {**arguments, "out": _poisoned(got)})
-        _compare(case, out_op, call.arguments["out"], want, comparisons)
-        instructions += call.instructions
-        launches += len(call.launches)
-    return f"{comparisons[0].detail}; {launches} launches, {instructions} instructions"
+        call = _call(host, out_op, {**arguments, "out": _poisoned(got)}, seen)
+        _compare(case, out_op, call.arguments["out"], want, seen.comparisons)
+    return f"{seen.comparisons[0].detail}; {seen.launches} launches, {seen.instructions} instructions"
 
 
-def _call(host: Host, op: str, arguments: dict[str, Array]) -> Call:
+def _call(host: Host, op: str, arguments: dict[str, Array], seen: _Seen) -> Call:
     """Call an operator; whatever is wrong with that is a difference."""
     try:
         call = host.call(op, arguments)
+    except FaultError as err:
+        seen.findings[err.fault] = None
+        raise _Difference(f"{op} came to no end") from err
     except ExtensionError as err:
         raise _Difference(f"{op} threw: {err}") from err
-    except (FaultError, InputError) as err:
+    except InputError as err:
         raise _Difference(f"{op}: {_one_line(err)}") from err
+    seen.take(call)
     for name, before in arguments.items():
         after = call.arguments.get(name)
         if after is not None and name != "out" and not np.array_equal(as_bytes(before), as_bytes(after)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +11,9 @@ from rocmatrix.cases import CaseDescription
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import CaseResult, Tested
 
+Progress = Callable[[int, int, str], None]
+"""Takes how many cases are done, of how many, and what the last one came to; called from any thread."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
@@ -17,15 +21,21 @@ class Execution:
 
     Attributes:
         tested: what executed the kernel; never ``untested``.
-        device: which device, or which mode of the emulator.
+        device: which device, or which mode of the emulator, for people.
         results: one for each case that was run, in their order.
         left_out: names of the cases that were not.
+        profile: key of the device that was played; ``""`` for a real one.
+        seed: what the random inputs began with.
+        detectors: what was looked for beside wrong numbers.
     """
 
     tested: Tested
     device: str
     results: tuple[CaseResult, ...]
     left_out: tuple[str, ...] = ()
+    profile: str = ""
+    seed: int = 0
+    detectors: tuple[str, ...] = ()
 
 
 class UntestableError(Exception):
@@ -39,11 +49,18 @@ class Executor(Protocol):
     def identity(self) -> str:
         """What decides the results besides payload and cases: name, version, device; results are reused by it."""
 
-    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+    def run(
+        self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+    ) -> Execution:
         """Run the cases of ``tests/cases.py`` on a payload; a wrong result is a result, not an exception.
+
+        Called from several threads at once.
 
         Raises:
             UntestableError: this unit is beyond what the executor can run.
             CheckError: the cases could not be run.
             MissingRequirementError: the device is gone.
         """
+
+    def interrupt(self) -> None:
+        """Kill whatever runs and start nothing more; called from another thread than ``run``."""

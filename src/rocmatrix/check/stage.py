@@ -7,7 +7,8 @@ The numerical cases of a kernel are read and validated whether or not something 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,17 +17,20 @@ import rocmatrix
 from rocmatrix import digest
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.cases_file import TESTS_FOLDER, cases_digest, read_cases
-from rocmatrix.check.interface import Execution, Executor, UntestableError
+from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.digest import Digest
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import CheckError, ExitCode
-from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitStarted
+from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Absent, Store
 
 NO_CASES = "the kernel has no tests/cases.py, so there is nothing to compare its numbers with"
 NO_EXECUTOR = "nothing in this version of rocmatrix executes gfx code"
+
+_SIDE_BY_SIDE = 8
+"""Units that are checked at the same time; the executor decides how many of their processes are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +53,7 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
     use_cache: bool = True,
     executor: Executor | None = None,
 ) -> dict[UnitId, CheckRecord]:
-    """Check units that have a payload, write ``check.json`` for each, and return the records.
+    """Check units that have a payload side by side, write ``check.json`` for each, and return the records.
 
     A unit without a payload is skipped and has no record.
 
@@ -58,12 +62,30 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
         executor: what runs the cases; ``None`` leaves every unit untested.
     """
     cases = {kernel: _read_cases(plan, kernel, source_root, store) for kernel in {unit.kernel for unit in units}}
-    records = {}
-    for unit in units:
-        record = _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
-        if record:
-            records[unit.id] = record
-    return records
+
+    def check(unit: Unit) -> CheckRecord | None:
+        return _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
+
+    records = zip(units, _side_by_side(units, check, executor), strict=True)
+    return {unit.id: record for unit, record in records if record}
+
+
+def _side_by_side(
+    units: Sequence[Unit], check: Callable[[Unit], CheckRecord | None], executor: Executor | None
+) -> list[CheckRecord | None]:
+    """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others."""
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="check") as pool:
+        futures = [pool.submit(check, unit) for unit in units]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in [future for future in futures if future.done() and future.exception()]:
+                future.result()
+        except BaseException:
+            if executor:
+                executor.interrupt()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
 
 
 def _read_cases(plan: Plan, kernel: str, source_root: Path, store: Store) -> _Cases:
@@ -94,7 +116,28 @@ def _check_unit(
         emit(_finished(unit, state, earlier.reason, 0.0))
         return earlier
     emit(UnitStarted(unit=unit.id, stage=Stage.CHECK, reason="its numbers were not checked before"))
-    record = _check(unit, cases, store.payload(unit.id), executor, artifact=artifact, inputs=inputs)
+
+    def progress(done: int, total: int, step: str) -> None:
+        emit(UnitProgress(unit=unit.id, stage=Stage.CHECK, done=done, total=total, step=step))
+
+    clock, started = time.monotonic(), datetime.now(UTC)
+    verdict = _judge(unit, cases, store.payload(unit.id), executor, progress)
+    record = CheckRecord(
+        unit=unit.id,
+        inputs_digest=inputs,
+        artifact_digest=artifact,
+        outcome=verdict.outcome,
+        rocmatrix=rocmatrix.__version__,
+        started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        seconds=round(time.monotonic() - clock, 3),
+        tested=verdict.tested,
+        reason=verdict.reason,
+        cases=verdict.results,
+        left_out=verdict.left_out,
+        device=verdict.device,
+        seed=verdict.seed,
+        detectors=verdict.detectors,
+    )
     store.write_record(record)
     emit(_event(unit, record, cases.error))
     return record
@@ -115,26 +158,6 @@ def _inputs_digest(artifact: Digest, cases: _Cases, executor: Executor | None) -
     return digest.of_bytes(digest.canonical_json(inputs))
 
 
-def _check(
-    unit: Unit, cases: _Cases, payload: Path, executor: Executor | None, *, artifact: Digest, inputs: Digest
-) -> CheckRecord:
-    started, clock = datetime.now(UTC), time.monotonic()
-    verdict = _judge(unit, cases, payload, executor)
-    return CheckRecord(
-        unit=unit.id,
-        inputs_digest=inputs,
-        artifact_digest=artifact,
-        outcome=verdict.outcome,
-        rocmatrix=rocmatrix.__version__,
-        started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        seconds=round(time.monotonic() - clock, 3),
-        tested=verdict.tested,
-        reason=verdict.reason,
-        cases=verdict.results,
-        left_out=verdict.left_out,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Verdict:
     """What ``check.json`` says besides when and of what."""
@@ -144,9 +167,12 @@ class _Verdict:
     reason: str
     results: tuple[CaseResult, ...] = ()
     left_out: tuple[str, ...] = ()
+    device: str = ""
+    seed: int = 0
+    detectors: tuple[str, ...] = ()
 
 
-def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None) -> _Verdict:
+def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None, progress: Progress) -> _Verdict:
     if cases.error:
         reason = f"{cases.error.where}: {cases.error.what}"
         return _Verdict(outcome=Outcome.FAILED, tested=Tested.UNTESTED, reason=reason)
@@ -156,7 +182,7 @@ def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None) 
         reason = f"{NO_EXECUTOR}; its {len(cases.descriptions)} numerical cases were read, not run"
         return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=reason)
     try:
-        return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions))
+        return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions, progress=progress))
     except UntestableError as err:
         return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=str(err))
     except CheckError as err:
@@ -175,6 +201,9 @@ def _judge_execution(execution: Execution) -> _Verdict:
         reason=reason,
         results=execution.results,
         left_out=execution.left_out,
+        device=execution.profile,
+        seed=execution.seed,
+        detectors=execution.detectors,
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from rocmatrix.cli.options import Verb, add_reuse
+from rocmatrix.cli.options import Verb, add_checking, add_reuse
 from rocmatrix.errors import ExitCode
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
+    add_checking(parser)
     add_reuse(parser)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from rocmatrix.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from rocmatrix import pipeline
+    from rocmatrix.check.options import CheckOptions
 
 DEFAULT_MATRIX = Path("matrix.yaml")
 DEFAULT_OUT = Path("dist")
@@ -111,6 +113,36 @@ def add_reuse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="say why each unit was done or reused")
 
 
+def add_checking(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that check numbers."""
+    parser.add_argument(
+        "--on",
+        choices=("auto", "emulator", "gpu"),
+        default="auto",
+        help="what executes the kernels; auto says what it chose (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--budget",
+        type=budget,
+        default=argparse.SUPPRESS,
+        metavar="GFLOP",
+        help="floating-point work of the cases that run, in 10^9 operations, or `all`; the rest is named (default: 10)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="where random inputs and orders of waves begin; 0: the seeds that the cases have (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--device",
+        default=argparse.SUPPRESS,
+        metavar="PROFILE",
+        help="the device that is emulated: mi300x, mi300a, mi308x or mi300x-cpx (default: mi300x)",
+    )
+
+
 def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
     """Return what was asked for as the pipeline takes it; options that a verb does not have keep their defaults."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
@@ -123,6 +155,19 @@ def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
         engine=getattr(arguments, "engine", "auto"),
         jobs=getattr(arguments, "jobs", 1),
         use_cache=not getattr(arguments, "no_cache", False),
+        check=_check_options(arguments),
+    )
+
+
+def _check_options(arguments: argparse.Namespace) -> CheckOptions:
+    from rocmatrix.check.options import CheckOptions, On  # noqa: PLC0415 - as above
+
+    plain = CheckOptions()
+    return CheckOptions(
+        on=On(getattr(arguments, "on", plain.on)),
+        budget=getattr(arguments, "budget", plain.budget),
+        seed=getattr(arguments, "seed", plain.seed),
+        device=getattr(arguments, "device", plain.device),
     )
 
 
@@ -147,3 +192,31 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return value
+
+
+def whole(text: str) -> int:
+    """Return a whole number of at least 0 and below 2^64.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is not one.
+    """
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 64):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+    return int(text)
+
+
+def budget(text: str) -> float | None:
+    """Return floating-point operations from a number of 10^9 of them; ``None`` for ``all``.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is neither.
+    """
+    if text == "all":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither `all` nor a positive number of GFLOP")
+    return value * 1e9

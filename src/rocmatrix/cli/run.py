@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from rocmatrix.cli.options import Verb, add_building, add_reuse
+from rocmatrix.cli.options import Verb, add_building, add_checking, add_reuse
 from rocmatrix.errors import ExitCode
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
     add_building(parser)
+    add_checking(parser)
     add_reuse(parser)
 
 

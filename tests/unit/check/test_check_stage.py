@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.cases import CaseDescription
-from rocmatrix.check.interface import Execution, Executor, UntestableError
+from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.check.stage import NO_CASES, check_units
 from rocmatrix.errors import CheckError, ExitCode
-from rocmatrix.events import Event, State, UnitFinished, discard
+from rocmatrix.events import Event, Stage, State, UnitFinished, UnitProgress, discard
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Store
@@ -81,13 +81,19 @@ class CountingExecutor:
     """Says of every case that it passed, or that it did not, and counts how often it was asked."""
 
     def __init__(self, *, passes: bool = True, identity: str = "test executor 1") -> None:
-        self.passes, self.identity, self.runs = passes, identity, 0
+        self.passes, self.identity, self.runs, self.interrupted = passes, identity, 0, False
 
-    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
+    def interrupt(self) -> None:
+        self.interrupted = True
+
+    def run(
+        self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+    ) -> Execution:
         assert (payload / "__init__.py").is_file()
         assert (tests / "cases.py").is_file()
         assert unit.id == UNIT
         self.runs += 1
+        progress(1, len(cases), cases[0].name)
         results = tuple(
             CaseResult(case=case.name, passed=self.passes, max_abs_error=0.5, max_rel_error=0.5, seconds=0.0)
             for case in cases
@@ -190,8 +196,10 @@ class RaisingExecutor(CountingExecutor):
         super().__init__()
         self.error = error
 
-    def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
-        del unit, payload, tests, cases
+    def run(
+        self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+    ) -> Execution:
+        del unit, payload, tests, cases, progress
         raise self.error
 
 
@@ -212,8 +220,39 @@ def test_cases_that_could_not_be_run_fail_the_unit(project: Project) -> None:
 
 def test_cases_that_were_left_out_are_named_in_the_record(project: Project) -> None:
     class Choosing(CountingExecutor):
-        def run(self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...]) -> Execution:
-            return replace(super().run(unit, payload, tests, cases), left_out=("the-other",))
+        def run(
+            self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+        ) -> Execution:
+            return replace(super().run(unit, payload, tests, cases, progress=progress), left_out=("the-other",))
 
     project.write_cases(GOOD)
     assert project.check(Choosing()).left_out == ("the-other",)
+
+
+def test_each_case_is_progress_of_its_unit(project: Project) -> None:
+    project.write_cases(GOOD)
+    project.check(CountingExecutor())
+    (progress,) = [event for event in project.events if isinstance(event, UnitProgress)]
+    assert (progress.unit, progress.stage, progress.done, progress.total) == (UNIT, Stage.CHECK, 1, 1)
+    assert progress.step == "two-ones"
+
+
+def test_what_no_executor_should_raise_ends_the_others_and_comes_out(project: Project) -> None:
+    project.write_cases(GOOD)
+    executor = RaisingExecutor(ZeroDivisionError("a bug"))
+    with pytest.raises(ZeroDivisionError):
+        project.check(executor)
+    assert executor.interrupted
+
+
+def test_seed_device_and_detectors_are_in_the_record(project: Project) -> None:
+    class Telling(CountingExecutor):
+        def run(
+            self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+        ) -> Execution:
+            made = super().run(unit, payload, tests, cases, progress=progress)
+            return replace(made, profile="mi300x-cpx", seed=7, detectors=("waits",))
+
+    project.write_cases(GOOD)
+    record = project.check(Telling())
+    assert (record.device, record.seed, record.detectors) == ("mi300x-cpx", 7, ("waits",))

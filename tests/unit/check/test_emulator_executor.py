@@ -28,7 +28,8 @@ def payload(tmp_path: Path) -> Path:
 def run(unit: Unit, payload: Path) -> None:
     tests = payload.parent / "tests"
     tests.mkdir()
-    EmulatorExecutor(engine=HostEngine(), cache=payload.parent / "cache").run(unit, payload, tests, ())
+    executor = EmulatorExecutor(engine=HostEngine(), cache=payload.parent / "cache", budget=None)
+    executor.run(unit, payload, tests, (), progress=lambda *_: None)
 
 
 def test_code_for_other_gpus_is_not_executed(unit: Unit, payload: Path) -> None:
@@ -50,13 +51,12 @@ def test_what_is_no_shared_object_is_not_loaded(unit: Unit, payload: Path) -> No
         run(replace(unit, archs=("gfx942",)), payload)
 
 
-def test_results_are_reused_only_for_the_same_emulator_budget_and_device(tmp_path: Path) -> None:
-    def identity(budget: float | None, device: str) -> str:
-        return EmulatorExecutor(engine=HostEngine(), cache=tmp_path, budget=budget, device=device).identity
+def test_results_are_reused_only_for_the_same_emulator_budget_device_and_seed(tmp_path: Path) -> None:
+    def identity(budget: float | None, device: str, seed: int = 0) -> str:
+        return EmulatorExecutor(engine=HostEngine(), cache=tmp_path, budget=budget, device=device, seed=seed).identity
 
     assert identity(1.0, "mi300x") == identity(1.0, "mi300x")
-    assert (
-        len({identity(1.0, "mi300x"), identity(2.0, "mi300x"), identity(None, "mi300x"), identity(1.0, "mi300a")}) == 4
-    )
+    others = {identity(2.0, "mi300x"), identity(None, "mi300x"), identity(1.0, "mi300a"), identity(1.0, "mi300x", 1)}
+    assert len({identity(1.0, "mi300x"), *others}) == 5
     with pytest.raises(InputError, match="no emulated device"):
         identity(1.0, "mi250")

@@ -61,5 +61,6 @@ CASES = [
         case(op, unchanged, x=floats(N))
         for op in ("wrong", "unwritten", "overrun", "spoil", "too_many", "throws", "crash", "nowhere")
     ),
+    case("hangs", unchanged, x=floats(N)),
     case("asks", unchanged, x=floats(4, 4)),
 ]

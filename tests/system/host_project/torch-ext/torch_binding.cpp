@@ -97,6 +97,13 @@ Tensor crash(const Tensor& x) {
   return x;
 }
 
+Tensor hangs(const Tensor& x) {
+  volatile bool waiting = true;
+  while (waiting) {
+  }
+  return x;
+}
+
 Tensor asks(const Tensor& x) { return torch::stable::matmul(x, x); }
 
 }  // namespace
@@ -105,7 +112,7 @@ STABLE_TORCH_LIBRARY_EXPAND(TORCH_EXTENSION_NAME, ops) {
   ops.def("scale(Tensor x, float factor=2.0) -> Tensor");
   ops.def("scale_out(Tensor x, float factor, Tensor! out) -> ()");
   ops.def("shift(Tensor x, int by, bool flip, Tensor? bias, int[] shape) -> Tensor");
-  for (const char* name : {"views", "wrong", "unwritten", "overrun", "spoil", "number", "too_many", "throws", "crash", "asks"}) {
+  for (const char* name : {"views", "wrong", "unwritten", "overrun", "spoil", "number", "too_many", "throws", "crash", "hangs", "asks"}) {
     ops.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
   }
 }
@@ -123,6 +130,7 @@ STABLE_TORCH_LIBRARY_IMPL_EXPAND(TORCH_EXTENSION_NAME, CUDA, ops) {
   ops.impl("too_many", TORCH_BOX(&too_many));
   ops.impl("throws", TORCH_BOX(&throws));
   ops.impl("crash", TORCH_BOX(&crash));
+  ops.impl("hangs", TORCH_BOX(&hangs));
   ops.impl("asks", TORCH_BOX(&asks));
 }
 
