@@ -14,6 +14,7 @@ from rocmatrix.emulator.dispatch import Dispatch, make_dispatch
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.reports import Detector, Fault
 from rocmatrix.emulator.workgroup import Workgroup
@@ -47,6 +48,7 @@ class Options:
         dynamic_stack: bytes of scratch for each lane of a kernel whose stack has no known bound.
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
         detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
+        numerics: how arithmetic is done where that is not documented to the last bit.
     """
 
     seed: int = 0
@@ -55,6 +57,7 @@ class Options:
     dynamic_stack: int | None = None
     preloads: bool = True
     detectors: frozenset[Detector] = frozenset()
+    numerics: Numerics = DEFAULT_NUMERICS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +159,8 @@ def _execute(dispatch: Dispatch, program: Program, options: Options) -> Executio
     while waiting or running:
         while waiting and len(running) < options.residency:
             made = dispatch.make_waves(waiting.pop())
+            for wave in made:
+                wave.numerics = options.numerics
             running.append(Workgroup(made, program, order=order, limit=options.limit))
             waves += len(made)
         for workgroup in running:

@@ -1,9 +1,10 @@
-"""Matrix instructions on NumPy arrays, in the fast arithmetic.
+"""Matrix instructions on NumPy arrays: operands out of registers, the fast arithmetic, results into registers.
 
 Fast arithmetic: each element of D starts as C; then for k = 0, 1, ... the product of A and B, rounded to the result's
 type, is added, rounded. float32 and float64 products are fused into the addition. xf32 operands lose their lower 13
 bits first. Products of 8- and 16-bit floats are exact. A result that is NaN is the quiet NaN. The hardware's order and
-intermediate precision differ: results agree within a few ulp of the largest term, not bit by bit.
+intermediate precision differ: results agree within a few ulp of the largest term, not bit by bit. ``matrix_exact`` has
+the exact arithmetic.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.cases import Array
-from rocmatrix.emulator import ieee
+from rocmatrix.emulator import ieee, matrix_exact
 from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.instruction import MatrixBits
 from rocmatrix.emulator.lanes import Lanes
@@ -45,7 +46,9 @@ FIRST_LANES = {1: 0, 2: 32, 4: 0, 5: 16, 6: 32, 7: 48}
 _FNUZ = {Element.FP8: FP8, Element.BF8: BF8}
 
 
-def multiply(operation: MatrixOperation, bits: MatrixBits, a: Words, b: Words, c: Numbers) -> Numbers:
+def multiply(
+    operation: MatrixOperation, bits: MatrixBits, a: Words, b: Words, c: Numbers, *, exact: bool = False
+) -> Numbers:
     """Return D.
 
     Args:
@@ -54,6 +57,7 @@ def multiply(operation: MatrixOperation, bits: MatrixBits, a: Words, b: Words, c
         a: registers of A.
         b: registers of B.
         c: C as it lies in registers: shape (results, 64), of the result's type.
+        exact: whether sums are formed as the bit-accurate model of CDNA 3 forms them.
 
     Returns:
         D as it lies in registers, like ``c``.
@@ -67,7 +71,8 @@ def multiply(operation: MatrixOperation, bits: MatrixBits, a: Words, b: Words, c
     total = gather(c, _indices(operation, "d"))
     if operation.result == "f64":
         rows, columns, total = _signed(bits.blgp, rows, columns, total)
-    result = accumulate(operation, rows, columns, total)
+    sums = matrix_exact.accumulate if exact and matrix_exact.differs(operation) else accumulate
+    result = sums(operation, rows, columns, total)
     placed = np.empty_like(c)
     element, lane = _indices(operation, "d")
     placed[element, lane] = result

@@ -15,6 +15,7 @@ from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
 from rocmatrix.emulator.lanes import DTYPES, Lanes, constant
 from rocmatrix.emulator.memory import LocalMemory, Memory
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS
 from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.registers import (
     APERTURE_SIZE,
@@ -56,6 +57,7 @@ class Wave(Registers):
         scratch: its scratch, a row for each lane.
         memory: the global address space.
         observer: who watches, or ``None``.
+        numerics: how arithmetic is done where that is not documented to the last bit.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Wave(Registers):
         self.scratch = scratch
         self.memory = memory
         self.observer = observer
+        self.numerics = DEFAULT_NUMERICS
 
     def require(self, condition: Value, what: str) -> None:
         """Refuse to go on where a condition does not hold in every active lane."""
@@ -203,13 +206,12 @@ class Wave(Registers):
         return self.load_scalar(address, 1)[0] if array_of(inside)[0] else constant(U32, 0)
 
     def matrix(self, instruction: Instruction) -> None:
-        """Execute a matrix instruction in the fast arithmetic."""
+        """Execute a matrix instruction."""
         operation = MATRIX[instruction.name]
         a, b, c = instruction.sources
         total = self._accumulator(instruction, operation, c)
-        result = matrix_unit.multiply(
-            operation, instruction.matrix or MatrixBits(), self._words(a), self._words(b), total
-        )
+        bits, exact = instruction.matrix or MatrixBits(), self.numerics.exact_matrix
+        result = matrix_unit.multiply(operation, bits, self._words(a), self._words(b), total, exact=exact)
         destination = instruction.destinations[0]
         words = result.view(np.uint32)
         if operation.result == "f64":

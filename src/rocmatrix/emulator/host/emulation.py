@@ -13,6 +13,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.host.arena import Arena, Block
 from rocmatrix.emulator.host.launch import Launch
 from rocmatrix.emulator.memory import Allocation
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 
 
 def make_device(code_cache: Path | None) -> Device:
@@ -28,10 +29,10 @@ def make_device(code_cache: Path | None) -> Device:
     return Device(Translator(code_cache))
 
 
-def mode(code_cache: Path | None) -> str:
+def mode(code_cache: Path | None, numerics: Numerics = DEFAULT_NUMERICS) -> str:
     """Return how launches are executed, for people."""
     executor = "reference interpreter" if code_cache is None else "translated to C"
-    return f"{executor}, fast matrix arithmetic"
+    return f"{executor}, {numerics}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Protocol
 from rocmatrix.emulator.algebra import Kind, Value
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction, Operand
+from rocmatrix.emulator.numerics import Numerics
 
 WAVE = 64
 """Lanes of a wave."""
@@ -45,6 +46,10 @@ class Machine(Protocol):
     @property
     def mode(self) -> Mode:
         """The MODE register; constant over a stretch of code."""
+
+    @property
+    def numerics(self) -> Numerics:
+        """How arithmetic is done where that is not documented to the last bit."""
 
     def constant(self, kind: Kind, number: float) -> Value:
         """Return a constant."""

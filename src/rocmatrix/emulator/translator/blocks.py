@@ -11,6 +11,7 @@ from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
 from rocmatrix.emulator.instruction import Instruction, RegisterFile
 from rocmatrix.emulator.interpreter import Handler, Program
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.register_indexing import REGISTER_INDEXING
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, Flow
@@ -64,7 +65,14 @@ class Step:
 class Translation:
     """The blocks that can be reached from some addresses."""
 
-    def __init__(self, program: Program, base: int, mode: Mode, known: Collection[int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        base: int,
+        mode: Mode,
+        known: Collection[int],
+        numerics: Numerics = DEFAULT_NUMERICS,
+    ) -> None:
         """Prepare.
 
         Args:
@@ -72,11 +80,13 @@ class Translation:
             base: address of its first byte.
             mode: MODE when the code runs.
             known: offsets at which blocks begin that are there already.
+            numerics: how arithmetic is done where that is not documented to the last bit.
         """
         self._program = program
         self._base = base
         self._mode = mode
         self._known = frozenset(known)
+        self._numerics = numerics
         self.blocks: list[Block] = []
         self.refusals: dict[int, Refusal] = {}
 
@@ -144,7 +154,7 @@ class Translation:
         """Write the block that begins at an offset, and those that it is cut into."""
         stop: int | None = None
         while True:
-            writer = BlockWriter(self._base, self._mode, offset)
+            writer = BlockWriter(self._base, self._mode, offset, self._numerics)
             place = offset
             failed = False
             while place != stop and (step := self._step(place)) is not None:
@@ -179,13 +189,13 @@ class Translation:
 class BlockWriter:
     """Writes one block."""
 
-    def __init__(self, base: int, mode: Mode, offset: int) -> None:
+    def __init__(self, base: int, mode: Mode, offset: int, numerics: Numerics = DEFAULT_NUMERICS) -> None:
         """Begin at an offset."""
         self._base = base
         self._offset = offset
         self._last = offset
         self._body = Body()
-        self._machine = EmittingMachine(self._body, mode)
+        self._machine = EmittingMachine(self._body, mode, numerics)
         self.count = 0
         self.ended = False
 

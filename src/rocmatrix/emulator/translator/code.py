@@ -36,7 +36,7 @@ class Work:
 
 
 class Code:
-    """One stretch of code under one MODE: a table of its blocks, which grows as waves reach more of it.
+    """One stretch of code under one MODE and numerics: a table of its blocks, which grows as waves reach more of it.
 
     Attributes:
         allocation: the code.
@@ -48,6 +48,7 @@ class Code:
         self.allocation = allocation
         self._program = program
         self._mode = wave.mode
+        self._numerics = wave.numerics
         self._compiler = compiler
         self._work = work
         self._table = (ctypes.c_void_p * (len(allocation.data) // 4 + 1))()
@@ -87,12 +88,17 @@ class Code:
             self._refusals[offset] = "nothing was translated here"
 
     def _identity(self, offset: int) -> bytes:
-        head = f"{emulator_digest()} {self._mode.bits} {offset} {sorted(self._last)} {sorted(self._refusals)}\n"
+        known = f"{sorted(self._last)} {sorted(self._refusals)}"
+        head = f"{emulator_digest()} {self._mode.bits} {self._numerics!r} {offset} {known}\n"
         return head.encode() + self.allocation.data.tobytes()
 
     def _sources(self, offset: int) -> Sources:
         translation = Translation(
-            self._program, self.allocation.address, self._mode, known=(*self._last, *self._refusals)
+            self._program,
+            self.allocation.address,
+            self._mode,
+            known=(*self._last, *self._refusals),
+            numerics=self._numerics,
         )
         translation.translate(offset)
         refusals = list(translation.refusals.values())

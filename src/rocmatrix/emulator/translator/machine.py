@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rocmatrix.emulator.algebra import U32, U64, Kind, Value, convert
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.translator.body import Body, Expression, expression
 from rocmatrix.emulator.translator.matrix_code import matrix_call
@@ -31,11 +32,13 @@ class EmittingMachine(Registers):
     Attributes:
         place: where the instruction lies that is being written, in bytes from the beginning of the code.
         functions: C functions that the block needs beside its own, by name.
+        numerics: how arithmetic is done where that is not documented to the last bit.
     """
 
-    def __init__(self, body: Body, mode: Mode) -> None:
+    def __init__(self, body: Body, mode: Mode, numerics: Numerics = DEFAULT_NUMERICS) -> None:
         """Write into a body."""
         super().__init__(body, mode)
+        self.numerics = numerics
         self.place = 0
         self.functions: dict[str, str] = {}
 
@@ -143,7 +146,7 @@ class EmittingMachine(Registers):
         return name
 
     def matrix(self, instruction: Instruction) -> None:
-        """Execute a matrix instruction in the fast arithmetic, on the registers in memory."""
+        """Execute a matrix instruction on the registers in memory."""
         call, functions = matrix_call(self, instruction)
         self.functions.update(functions)
         self.body.new_region()

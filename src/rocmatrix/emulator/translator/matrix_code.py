@@ -1,6 +1,7 @@
-"""Matrix instructions as C: a function for each operation and its permutations, over ``runtime/matrix.h``.
+"""Matrix instructions as C: a function for each operation and its permutations.
 
-Where elements lie comes from ``semantics.matrix``, as tables of the first element of each run of rows or columns.
+They stand on ``runtime/matrix.h`` in the fast arithmetic and on ``runtime/exact.h`` in the exact one. Where elements
+lie comes from ``semantics.matrix``, as tables of the first element of each run of rows or columns.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
+from rocmatrix.emulator.matrix_exact import GROUP, SMALLEST_EXPONENT, differs, splits
 from rocmatrix.emulator.matrix_unit import FIRST_LANES, LANE_GROUPS
 from rocmatrix.emulator.semantics.matrix import (
     MATRIX,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _EXACT = (Element.F16, Element.FP8, Element.BF8)
 """Elements whose products float32 holds exactly: fusing them with the sum changes nothing."""
 _FUSED = (Element.F32, Element.F64)
+_F32_RANGE = (Element.BF16, Element.XF32)
+"""Elements whose products float32 does not hold: only those of their significands."""
 _REGISTERS_OF_ROWS = 64
 """Elements of C that one turn keeps in vector registers."""
 
@@ -34,12 +38,13 @@ _REGISTERS_OF_ROWS = 64
 def matrix_call(machine: EmittingMachine, instruction: Instruction) -> tuple[str, Mapping[str, str]]:
     """Return the statement that executes a matrix instruction, and the functions that it needs by name."""
     operation, bits = MATRIX[instruction.name], instruction.matrix or MatrixBits()
-    name = f"{operation.name}_{bits.cbsz}_{bits.abid}_{bits.blgp}"
+    exact = machine.numerics.exact_matrix and differs(operation)
+    name = f"{operation.name}_{bits.cbsz}_{bits.abid}_{bits.blgp}{'_exact' if exact else ''}"
     a, b, c = instruction.sources
     destination = instruction.destinations[0]
     left, right, target = (f"W->{machine.file(part)} + {part.index}" for part in (a, b, destination))
     call = f"{name}({left}, {right}, {_accumulator(machine, operation, c)}, {target})"
-    return call, {name: _function(name, operation, bits)}
+    return call, {name: (_exact_function if exact else _function)(name, operation, bits)}
 
 
 def _accumulator(machine: EmittingMachine, operation: MatrixOperation, operand: Operand) -> str:
@@ -79,6 +84,34 @@ def _function(name: str, operation: MatrixOperation, bits: MatrixBits) -> str:
         lines.append(f"  negate_f64(sum[0], {operation.results * WAVE});")
     lines.append(f"  {name}_sum(left[0], right[0], sum[0], sum[0], {name}_a, {name}_b, {name}_d);")
     lines += _store_64(operation) if double else [f"  __builtin_memcpy(d, sum, sizeof sum);"]  # noqa: F541 - beside others
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _exact_function(name: str, operation: MatrixOperation, bits: MatrixBits) -> str:
+    """Return the C of one operation in the exact arithmetic."""
+    wide = operation.a in _F32_RANGE
+    shape = f"{operation.m}, {operation.n}, {operation.k}, {operation.blocks}, {min(GROUP[operation.a], operation.k)}"
+    parts = 2 if splits(operation) else 1
+    registers = operation.elements * operation.a.bits // 32
+    count = operation.elements * WAVE
+    a, b = (SMALLEST_EXPONENT[element] for element in (operation.a, operation.b))
+    lines = [
+        f"EXACT({name}, {shape}, {parts}, {'TERM_SIGNIFICANDS' if wide else 'TERM_NUMBERS'})",
+        *_tables(name, operation, bits),
+        f"OUTLINE void {name}(const words* a, const words* b, const words* c, s_u64 constant, words* d) {{",
+        f"  ALIGNED s_f32 left[{operation.elements}][LANES], right[{operation.elements}][LANES];",
+        f"  ALIGNED s_i32 rows[{operation.elements}][LANES], columns[{operation.elements}][LANES];",
+        f"  ALIGNED s_f32 sum[{operation.results}][LANES];",
+        f"  decode_{operation.a.label}(a, {registers}, left);",
+        f"  decode_{operation.b.label}(b, {registers}, right);",
+        *_permutations(operation, bits, "f32"),
+        f"  exponents(left[0], rows[0], {count}, {a});",
+        f"  exponents(right[0], columns[0], {count}, {b});",
+        *([f"  significands(left[0], {count});", f"  significands(right[0], {count});"] if wide else []),
+        *_load_32(operation, "f32"),
+        f"  {name}_sum(left[0], rows[0], right[0], columns[0], sum[0], {name}_a, {name}_b, {name}_d);",
+        "  __builtin_memcpy(d, sum, sizeof sum);",
+    ]
     return "\n".join([*lines, "}"]) + "\n"
 
 

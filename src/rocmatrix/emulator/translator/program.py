@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rocmatrix.emulator.interpreter import Program, run_instruction, run_wave
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.numerics import Numerics
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.translator.code import Code, Work
 from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
@@ -47,7 +48,7 @@ class TranslatedProgram(Program):
         self._table = AllocationTable(memory)
         self._compiler = compiler
         self._work = work
-        self._codes: dict[tuple[int, int], Code] = {}
+        self._codes: dict[tuple[int, int, Numerics], Code] = {}
         self._waves: dict[int, tuple[Wave, NativeWave]] = {}
 
     def run(self, wave: Wave, limit: int) -> None:
@@ -106,7 +107,7 @@ class TranslatedProgram(Program):
         allocation = self._device_memory.find(wave.pc)
         if allocation is None or wave.pc % 4 or allocation.writable:
             return None
-        key = allocation.address, wave.mode.bits
+        key = allocation.address, wave.mode.bits, wave.numerics
         if key not in self._codes:
             self._codes[key] = Code(self, allocation, wave, self._compiler, self._work)
         return self._codes[key]

@@ -1,0 +1,40 @@
+"""What is chosen about arithmetic that no public document fixes to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class MatrixArithmetic(StrEnum):
+    """How the sums of matrix instructions are formed (``matrix_unit``)."""
+
+    FAST = "fast"
+    """Product by product in float32: quick, and within a few ulp of the largest term."""
+    EXACT = "exact"
+    """As the published bit-accurate model of CDNA 3 forms them (``matrix_exact``)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numerics:
+    """The choice for one launch.
+
+    Attributes:
+        matrix: how the sums of matrix instructions are formed.
+    """
+
+    matrix: MatrixArithmetic = MatrixArithmetic.FAST
+
+    def __str__(self) -> str:
+        """Return the choice in the words of reports."""
+        return "exact matrix arithmetic (CDNA 3 model)" if self.exact_matrix else "fast matrix arithmetic"
+
+    @property
+    def exact_matrix(self) -> bool:
+        """Whether matrix instructions follow the bit-accurate model."""
+        return self.matrix is MatrixArithmetic.EXACT
+
+
+DEFAULT_NUMERICS = Numerics()
+"""What a launch does that chooses nothing."""
+EXACT_MATRICES = Numerics(matrix=MatrixArithmetic.EXACT)
