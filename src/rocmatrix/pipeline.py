@@ -29,7 +29,9 @@ from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.plan.planner import make_plan
+from rocmatrix.plan.project_files import require_processors, require_sources
 from rocmatrix.plan.selectors import select
+from rocmatrix.project_listing import folder_listing
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
 from rocmatrix.toolchain.registry import make_toolchain
@@ -99,12 +101,17 @@ def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
     Raises:
         InputError: a file is missing, is not what it should be, or promises what cannot be planned.
     """
+    compat = load_compat()
     parsed = parse_matrix(read_input(matrix), str(matrix))
     manifests = {}
     for entry in parsed.kernels:
-        path = matrix.parent / entry.path / "build.toml"
-        manifests[entry.path] = parse_manifest(read_input(path), str(path))
-    return make_plan(parsed, manifests, load_compat(), toolchain=toolchain)
+        folder = matrix.parent / entry.path
+        path = folder / "build.toml"
+        manifest = parse_manifest(read_input(path), str(path))
+        require_processors(manifest, compat, str(path))
+        require_sources(manifest, folder_listing(folder), str(path))
+        manifests[entry.path] = manifest
+    return make_plan(parsed, manifests, compat, toolchain=toolchain)
 
 
 def plan(options: Options, emit: Emit) -> RunResult:

@@ -12,93 +12,41 @@ import msgspec
 
 from rocmatrix.document import require_schema
 from rocmatrix.errors import InputError
+from rocmatrix.plan.compat_model import (
+    ArchSupport,
+    HipSoname,
+    Pair,
+    PairRow,
+    Processors,
+    RetiredArch,
+    RocmRelease,
+    Stream,
+    TorchPythons,
+    TorchRelease,
+)
 from rocmatrix.plan.model import Evidence
 from rocmatrix.plan.text import in_words
 from rocmatrix.plan.version import in_order, minor_key
 
+__all__ = [
+    "COMPAT_SCHEMA",
+    "ArchSupport",
+    "Compat",
+    "HipSoname",
+    "Pair",
+    "PairRow",
+    "Processors",
+    "RetiredArch",
+    "RocmRelease",
+    "Stream",
+    "TorchPythons",
+    "TorchRelease",
+    "load_compat",
+    "read_compat",
+    "shipped_compat",
+]
+
 COMPAT_SCHEMA = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class TorchRelease:
-    """A torch minor, and the C++ standard that its headers need."""
-
-    minor: str
-    cxx: str
-    date: str
-    source: str
-    verified: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairRow:
-    """ROCm minors, as ``torch.version.hip`` says them, that wheels of one torch minor were published for."""
-
-    torch: str
-    rocm: tuple[str, ...]
-    date: str
-    source: str
-    verified: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """One published combination of torch and ROCm; ``source`` says who has seen it."""
-
-    torch: str
-    rocm: str
-    date: str
-    source: str
-    evidence: Evidence
-
-
-@dataclass(frozen=True, kw_only=True)
-class RenamedRelease:
-    """A ROCm release, e.g. 10.0, whose ``torch.version.hip`` says another number, e.g. 7.15."""
-
-    release: str
-    hip: str
-    date: str
-    source: str
-    verified: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class HipSoname:
-    """SONAME of libamdhip64 for the HIP minors from ``first`` to ``last``, both included."""
-
-    first: str
-    last: str
-    soname: str
-    date: str
-    source: str
-    verified: bool
-
-    def covers(self, rocm: str) -> bool:
-        """Return whether this is the SONAME in a ROCm minor."""
-        return minor_key(self.first) <= minor_key(rocm) <= minor_key(self.last)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArchSupport:
-    """A gfx arch that ROCm targets from HIP minor ``since`` on; ``None`` if no bound is known."""
-
-    name: str
-    date: str
-    source: str
-    verified: bool
-    since: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetiredArch:
-    """A gfx arch that was withdrawn, and the one that took its place."""
-
-    name: str
-    instead: str
-    date: str
-    source: str
-    verified: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +61,13 @@ class Compat:
     read: str
     torches: tuple[TorchRelease, ...]
     pairs: tuple[PairRow, ...]
-    renamed: tuple[RenamedRelease, ...]
+    streams: tuple[Stream, ...]
+    releases: tuple[RocmRelease, ...]
+    pythons: tuple[TorchPythons, ...]
     hip_sonames: tuple[HipSoname, ...]
     archs: tuple[ArchSupport, ...]
     retired: tuple[RetiredArch, ...]
+    processors: tuple[Processors, ...]
 
     def pair(self, torch: str, rocm: str) -> Pair | None:
         """Return what is known of torch wheels for a ROCm minor, or ``None`` if none are known to exist."""
@@ -145,7 +96,19 @@ class Compat:
 
     def hip_name(self, release: str) -> str | None:
         """Return what a ROCm release calls itself in ``torch.version.hip`` if that is another number, else ``None``."""
-        return next((renamed.hip for renamed in self.renamed if renamed.release == release), None)
+        return next((row.hip for row in self.releases if row.release == release != row.hip), None)
+
+    def release(self, release: str) -> RocmRelease | None:
+        """Return what is known of a minor release of ROCm by AMD's own number, or ``None``."""
+        return next((row for row in self.releases if row.release == release), None)
+
+    def pythons_of(self, torch: str) -> tuple[str, ...]:
+        """Return the CPython minors that ROCm wheels of a torch minor are made for; none if that is not known."""
+        return next((row.python for row in self.pythons if row.torch == torch), ())
+
+    def is_processor(self, name: str) -> bool:
+        """Return whether some LLVM knows a gfx arch, whether or not any ROCm targets it."""
+        return name in self._processors
 
     def hip_soname(self, rocm: str) -> str:
         """Return the SONAME of libamdhip64 for a ROCm minor, e.g. ``libamdhip64.so.7``.
@@ -205,13 +168,34 @@ class Compat:
     def _archs(self) -> Mapping[str, ArchSupport]:
         return {arch.name: arch for arch in self.archs}
 
+    @cached_property
+    def _processors(self) -> frozenset[str]:
+        return frozenset(name for row in self.processors for name in row.names)
+
 
 @lru_cache(maxsize=1)
 def load_compat() -> Compat:
     """Return the facts that come with this rocmatrix; read once."""
-    text = resources.files("rocmatrix.plan").joinpath("compat.toml").read_text(encoding="utf-8")
-    compat = msgspec.convert(tomllib.loads(text), Compat)
-    require_schema(compat.schema, COMPAT_SCHEMA, "compat.toml")
+    return read_compat(shipped_compat(), "compat.toml")
+
+
+def shipped_compat() -> bytes:
+    """Return the text of the facts that come with this rocmatrix."""
+    return resources.files("rocmatrix.plan").joinpath("compat.toml").read_bytes()
+
+
+def read_compat(content: bytes, where: str) -> Compat:
+    """Return the facts that a ``compat.toml`` holds.
+
+    Raises:
+        InputError: it is not TOML, or not of this form.
+    """
+    try:
+        compat = msgspec.convert(tomllib.loads(content.decode("utf-8")), Compat)
+    except (ValueError, msgspec.ValidationError) as err:  # not UTF-8, not TOML, or of another form
+        fix = "Give a compat.toml as rocmatrix has it."
+        raise InputError(f"this is no compat.toml: {ascii(str(err))[1:-1]}", where=where, fix=fix) from err
+    require_schema(compat.schema, COMPAT_SCHEMA, where)
     return compat
 
 

@@ -1,4 +1,4 @@
-"""build.toml: edition 5, and edition 4 as the official parser upgrades it.
+"""build.toml: edition 5, and editions 4 and 3 as the official tools upgrade them.
 
 The official parser is the one in the ``kernels`` package (``kernels._rust.Build`` of 0.17.2): keys, defaults and the
 lists of backends and dependencies are its own, and tests compare the two.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocmatrix.plan import manifest_fields as fields
-from rocmatrix.plan.manifest_editions import CURRENT, FRAMEWORKS, PREVIOUS, edition_of
+from rocmatrix.plan.manifest_editions import CURRENT, DEFAULT_VERSION, FRAMEWORKS, OLDEST, edition_of, upgrade
 from rocmatrix.plan.manifest_model import KernelDependency, KernelSection, Manifest, TorchSection
-from rocmatrix.plan.matrix_fields import repo_id
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import in_words
 from rocmatrix.plan.toml_file import read_toml
@@ -55,7 +54,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
     root = read_toml(content, where)
     edition = edition_of(root)
     tables = root.mapping(("general", "kernel", *FRAMEWORKS), ("general",))
-    framework = _framework(root)
+    framework = _framework(root, edition)
     general = _general(tables["general"], edition)
     hub = general["hub"].mapping(("repo-id", "branch")) if "hub" in general else {}
     frame = _frame_keys(root, framework)
@@ -64,26 +63,28 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
     noarch_archs = fields.archs(frame, "rocm_archs") if framework == "torch-noarch" else None
     return Manifest(
         name=fields.kernel_name(general["name"]),
-        version=general["version"].integer(lowest=0),
-        license=general["license"].string(),
+        version=fields.major_version(general["version"]) if "version" in general else DEFAULT_VERSION,
+        license=fields.licence(general["license"]),
         backends=tuple(item.choice(_BACKENDS) for item in general["backends"].elements()),
         upstream=fields.git_url(general["upstream"]) if "upstream" in general else None,
         source=fields.git_url(general["source"]) if "source" in general else None,
-        repo_id=repo_id(hub["repo-id"]) if "repo-id" in hub else None,
+        repo_id=fields.hub_repository(hub["repo-id"]) if "repo-id" in hub else None,
         branch=fields.branch(hub["branch"]) if "branch" in hub else None,
         python_depends=_strings(general, "python-depends"),
         torch=torch,
         pyext=fields.suffixes(frame),
         kernels=kernels,
-        warnings=_edition_warning(edition),
+        warnings=_edition_warning(root, edition),
         kernel_depends=_kernel_depends(general),
         tvm_ffi=framework == "tvm-ffi",
         noarch_archs=noarch_archs,
     )
 
 
-def _framework(root: Node) -> str:
+def _framework(root: Node, edition: int) -> str:
     found = [name for name in FRAMEWORKS if name in root.entries]
+    if not found and edition == OLDEST:
+        return "torch-noarch"
     if len(found) != 1:
         what = f"has {in_words([f'[{name}]' for name in found])}" if found else "has no framework table"
         fix = "Keep exactly one of [torch], [torch-noarch] (no compiled code) and [tvm-ffi]."
@@ -92,7 +93,8 @@ def _framework(root: Node) -> str:
 
 
 def _frame_keys(root: Node, framework: str) -> Mapping[str, Node]:
-    node = root.entries[framework]
+    if (node := root.entries.get(framework)) is None:
+        return {}
     if framework == "torch":
         return node.mapping(_TORCH)
     if framework == "torch-noarch":
@@ -110,7 +112,8 @@ def _general(node: Node, edition: int) -> Mapping[str, Node]:
         known = (*_GENERAL, "edition", "kernel-depends", *_GENERAL_TABLES)
     else:
         known = (*_GENERAL, *(name for name in _GENERAL_TABLES if name != "tpu"))
-    keys = node.mapping(known, ("name", "version", "license", "backends"))
+    required = ("name", "license", "backends") if edition == OLDEST else ("name", "version", "license", "backends")
+    keys = node.mapping(known, required)
     for name, inside in _GENERAL_TABLES.items():
         if name in keys:
             allowed = inside if edition == CURRENT else tuple(key for key in inside if key != "kernel-depends")
@@ -191,7 +194,7 @@ def _kernel(name: str, node: Node) -> KernelSection:
 def _foreign_kernel(name: str, backend: str, depends: tuple[str, ...], keys: Mapping[str, Node]) -> KernelSection:
     """Read a section that rocmatrix does not build: types are checked, nothing more."""
     fields.optional_version(keys, "cuda-minver")
-    for other in ("cuda-capabilities", "cuda-flags", "sycl-flags"):
+    for other in ("cuda-flags", "sycl-flags"):
         _strings(keys, other)
     return KernelSection(
         id=name,
@@ -202,6 +205,7 @@ def _foreign_kernel(name: str, backend: str, depends: tuple[str, ...], keys: Map
         cxx_flags=_strings(keys, "cxx-flags"),
         hip_flags=(),
         rocm_archs=None,
+        cuda_capabilities=_strings(keys, "cuda-capabilities") if "cuda-capabilities" in keys else None,
     )
 
 
@@ -209,7 +213,9 @@ def _strings(keys: Mapping[str, Node], name: str) -> tuple[str, ...]:
     return keys[name].strings() if name in keys else ()
 
 
-def _edition_warning(edition: int) -> tuple[str, ...]:
-    if edition != PREVIOUS:
+def _edition_warning(root: Node, edition: int) -> tuple[str, ...]:
+    if edition == CURRENT:
         return ()
-    return (f"no general.edition, read as edition {PREVIOUS}; add edition = {CURRENT}",)
+    if edition == OLDEST:
+        return (f"read as edition {OLDEST}, which kernel-builder and the kernels client refuse. {upgrade(root)}",)
+    return (f"no general.edition, read as edition {edition}; add edition = {CURRENT}",)

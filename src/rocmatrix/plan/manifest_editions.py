@@ -1,7 +1,9 @@
 """Which edition a build.toml is written in, and what to change in one that is too old.
 
-Edition 5 says so in ``general.edition``. Edition 4 has no such key and is read as the official parser does; what is
-older is told apart by its shape, as kernel-builder's history shows it.
+Edition 5 says so in ``general.edition``. Edition 4 has no such key and is read as the official parser does. Edition 3
+is read as ``kernel-builder update-build`` rewrites it (kernels-data, ``config/v3.rs``): version 1 and
+``[torch-noarch]`` are its defaults, and a licence it must name. What is older is told apart by its shape, as
+kernel-builder's history shows it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,10 @@ from rocmatrix.plan.node import Kind, Node
 
 CURRENT = 5
 PREVIOUS = 4
+OLDEST = 3
+DEFAULT_VERSION = 1
+"""``general.version`` of an edition 3 that does not name one."""
+
 FRAMEWORKS = ("torch", "torch-noarch", "tvm-ffi")
 
 _SHOWN_CHANGES = 12
@@ -19,7 +25,7 @@ _NO_ENTRIES: Mapping[str, Node] = {}
 
 
 def edition_of(root: Node) -> int:
-    """Return ``CURRENT`` or ``PREVIOUS``.
+    """Return ``CURRENT``, ``PREVIOUS`` or ``OLDEST``.
 
     Raises:
         InputError: the edition is newer than what is known, or older; then what to change is said.
@@ -30,12 +36,23 @@ def edition_of(root: Node) -> int:
         if node.integer(lowest=0) != CURRENT:
             raise node.error(f"edition {node.text} is not known", f"Write edition = {CURRENT}, the only one there is.")
         return CURRENT
-    if changes := _changes(root):
-        more = [f"and {len(changes) - _SHOWN_CHANGES} more"] if len(changes) > _SHOWN_CHANGES else []
-        listed = "; ".join((*changes[:_SHOWN_CHANGES], *more))
-        fix = f"To make it edition {CURRENT}: {listed}; add general.edition = {CURRENT}."
-        raise root.error(f"this is a build.toml of edition {_old_edition(root)}, which is no longer read", fix)
-    return PREVIOUS
+    if not _changes(root):
+        return PREVIOUS
+    edition = _old_edition(root)
+    if edition == OLDEST and "license" in _entries(root, "general"):
+        return OLDEST
+    if edition == OLDEST:
+        what = "this is a build.toml of edition 3, which is read only if it names a licence: metadata.json needs one"
+        raise root.error(what, upgrade(root))
+    raise root.error(f"this is a build.toml of edition {edition}, which is no longer read", upgrade(root))
+
+
+def upgrade(root: Node) -> str:
+    """Return the advice that makes an older file one of the current edition, change by change."""
+    changes = _changes(root)
+    more = [f"and {len(changes) - _SHOWN_CHANGES} more"] if len(changes) > _SHOWN_CHANGES else []
+    listed = "; ".join((*changes[:_SHOWN_CHANGES], *more, f"add general.edition = {CURRENT}"))
+    return f"To make it edition {CURRENT}: {listed}."
 
 
 def _old_edition(root: Node) -> int:
@@ -44,7 +61,7 @@ def _old_edition(root: Node) -> int:
     sections = [kernel.entries for kernel in kernels.values()]
     if "universal" in torch or any("language" in section or "backend" not in section for section in sections):
         return 1
-    return 3 if "backends" in general else 2
+    return OLDEST if "backends" in general else 2
 
 
 def _changes(root: Node) -> list[str]:

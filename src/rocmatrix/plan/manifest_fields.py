@@ -1,21 +1,31 @@
 """The kinds of values that occur in build.toml: versions, URLs of sources, source paths, flags.
 
 What the official parser accepts (``kernels._rust.Build`` of kernels 0.17.2) is accepted, except where rocmatrix would
-have to act on a value: sources, suffixes and flags of what it builds are checked more strictly, and say so.
+have to act on a value: sources, suffixes, flags and versions of what it builds are checked more strictly, and the
+message says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
-from rocmatrix.plan.node import Node, require_distinct
+from rocmatrix.errors import InputError
+from rocmatrix.plan.matrix_fields import repo_id
+from rocmatrix.plan.node import Node
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.version import is_minor
+
+STRICTER = "kernel-builder accepts it; rocmatrix, which has to act on it, does not."
+"""Ends the advice wherever this module refuses what the official parser takes."""
+
+LARGEST_MAJOR = 9999
 
 KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
 """kernels-data's ``KernelName``, as ``kernels`` 0.17.2 checks it."""
 
+_OFFICIAL_VERSION = re.compile(r"\s*[0-9]+\.[0-9]+\s*", re.ASCII)
 _URL = re.compile(r"(https?|git|ssh|git\+(?:ssh|https?))://[^\s/]+\S*", re.IGNORECASE)
 _SCP_URL = re.compile(r"[^\s/:@]+@[^\s/:]+:\S+")
 _SOURCE_PART = re.compile(r"[A-Za-z0-9_.+@=-]+")
@@ -34,11 +44,39 @@ def kernel_name(node: Node) -> str:
     return text
 
 
+def major_version(node: Node) -> int:
+    """Return ``general.version``, the number of a branch on the Hub; raises ``InputError`` for what is none."""
+    number = node.integer(lowest=0)
+    if number > LARGEST_MAJOR:
+        raise node.error(f"{number} is not a version that a branch can have", f"At most {LARGEST_MAJOR}. {STRICTER}")
+    return number
+
+
+def licence(node: Node) -> str:
+    """Return ``general.license``; raises ``InputError`` for what is not a text, or an empty one."""
+    if not node.text:
+        node.require_string()
+        raise node.error("is empty", f"Write the licence's id, e.g. Apache-2.0. {STRICTER}")
+    return node.string()
+
+
+def hub_repository(node: Node) -> str:
+    """Return a repository of the Hub; raises ``InputError`` for what cannot be the name of one."""
+    try:
+        return repo_id(node)
+    except InputError as err:
+        if not node.text:
+            raise
+        raise InputError(err.what, where=err.where, fix=f"{err.fix} {STRICTER}") from err
+
+
 def version(node: Node) -> str:
     """Return a version of exactly two numbers, e.g. ``2.11``; raises ``InputError`` for anything else."""
     text = node.string()
     if not is_minor(text):
-        raise node.error(f"{quote(text)} is not a version of two numbers", 'Write e.g. "2.11".')
+        stricter = f" Each number has at most four digits and no zero before it. {STRICTER}"
+        fix = 'Write e.g. "2.11".' + (stricter if _OFFICIAL_VERSION.fullmatch(text) else "")
+        raise node.error(f"{quote(text)} is not a version of two numbers", fix)
     return text
 
 
@@ -62,14 +100,15 @@ def branch(node: Node) -> str:
     """Return the name of a branch; raises ``InputError`` for characters that a branch should not have."""
     text = node.string()
     if not _BRANCH.fullmatch(text) or ".." in text:
-        raise node.error(f"{quote(text)} is not a branch that can be used", "Use letters, digits and . _ / -")
+        fix = f"Use letters, digits and . _ / - {STRICTER}"
+        raise node.error(f"{quote(text)} is not a branch that can be used", fix)
     return text
 
 
 def section_id(node: Node, name: str) -> str:
     """Return the id of a kernel section, which names files of the build; raises ``InputError`` for other characters."""
     if not _SECTION_ID.fullmatch(name):
-        fix = "Use letters, digits, '.', '_' and '-' (the official parser accepts more; file names and labels do not)."
+        fix = f"Use letters, digits, '.', '_' and '-': it names files. {STRICTER}"
         raise node.error("the id of the section cannot be used", fix)
     return name
 
@@ -82,12 +121,16 @@ def source_paths(node: Node) -> tuple[str, ...]:
             there twice, also if only upper and lower case differ.
     """
     paths = tuple(_source_path(item) for item in node.elements())
-    require_distinct(node.items)
-    if len({path.casefold() for path in paths}) < len(paths):
-        seen: dict[str, str] = {}
-        for item in node.items:
-            if (first := seen.setdefault(item.text.casefold(), item.text)) and first != item.text:
-                raise item.error(f"{quote(item.text)} and {quote(first)} differ in upper and lower case only")
+    seen: dict[str, str] = {}
+    for item in node.items:
+        folded = PurePosixPath(item.text).as_posix().casefold()
+        if (first := seen.get(folded)) is None:
+            seen[folded] = item.text
+            continue
+        if PurePosixPath(first) == PurePosixPath(item.text):
+            raise item.error(f"{quote(item.text)} is named twice", f"Remove one. {STRICTER}")
+        what = f"{quote(item.text)} and {quote(first)} differ in upper and lower case only"
+        raise item.error(what, f"Some file systems take them for one file: rename one, or remove it. {STRICTER}")
     return paths
 
 
@@ -102,7 +145,9 @@ def suffixes(keys: Mapping[str, Node]) -> tuple[str, ...]:
         return ("py", "pyi")
     for item in keys["pyext"].elements():
         if not _SUFFIX.fullmatch(item.string()):
-            raise item.error(f"{quote(item.text)} is not a suffix of a file", 'Write it without dot, e.g. "py".')
+            raise item.error(
+                f"{quote(item.text)} is not a suffix of a file", f'Write it without dot, e.g. "py". {STRICTER}'
+            )
     return tuple(item.text for item in keys["pyext"].items)
 
 
@@ -112,7 +157,7 @@ def flags(keys: Mapping[str, Node], name: str) -> tuple[str, ...]:
         return ()
     for item in keys[name].elements():
         if not item.string().isprintable():
-            raise item.error(f"{quote(item.text)} has characters that do not print", "Remove them.")
+            raise item.error(f"{quote(item.text)} has characters that do not print", f"Remove them. {STRICTER}")
     return tuple(item.text for item in keys[name].items)
 
 
@@ -122,15 +167,17 @@ def archs(keys: Mapping[str, Node], name: str) -> tuple[str, ...] | None:
         return None
     for item in keys[name].elements():
         if not _ARCH.fullmatch(item.string()):
-            raise item.error(f"{quote(item.text)} is not a gfx arch", "Write e.g. gfx942.")
+            raise item.error(f"{quote(item.text)} is not a gfx arch", f"Write e.g. gfx942. {STRICTER}")
     return tuple(dict.fromkeys(item.text for item in keys[name].items))
 
 
 def _source_path(node: Node) -> str:
     text = node.string()
     if text.startswith("/") or ".." in text.split("/") or "\\" in text:
-        raise node.error(f"{quote(text)} leaves the project", "Write a path relative to build.toml, with /.")
+        raise node.error(
+            f"{quote(text)} leaves the project", f"Write a path relative to build.toml, with /. {STRICTER}"
+        )
     if not all(_SOURCE_PART.fullmatch(part) for part in text.split("/") if part):
-        fix = "Use letters, digits and . _ + @ = - (patterns are not expanded: name each file)."
+        fix = f"Use letters, digits and . _ + @ = - (patterns are not expanded: name each file). {STRICTER}"
         raise node.error(f"{quote(text)} is not a path that can be built", fix)
     return text

@@ -15,6 +15,7 @@ class KernelSection:
         include: include folders relative to the project; ``None`` if the key is absent.
         depends: e.g. ``("torch",)``.
         rocm_archs: gfx archs; ``None`` if the key is absent, which means those of the matrix.
+        cuda_capabilities: of a section for CUDA, read and kept; rocmatrix does not build it.
     """
 
     id: str
@@ -25,6 +26,7 @@ class KernelSection:
     cxx_flags: tuple[str, ...]
     hip_flags: tuple[str, ...]
     rocm_archs: tuple[str, ...] | None
+    cuda_capabilities: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

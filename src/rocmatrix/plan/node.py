@@ -60,6 +60,10 @@ class Node:
             raise self.error("is empty", "Write a value, or leave the key out.")
         return self.text
 
+    def require_string(self) -> None:
+        """Refuse anything but a string, an empty one included; raises ``InputError``."""
+        self._require(Kind.STRING)
+
     def integer(self, lowest: int) -> int:
         """Return a plain decimal whole number of at least ``lowest``; raises ``InputError`` for anything else."""
         self._require(Kind.INTEGER)

@@ -3,9 +3,9 @@
 import pytest
 
 from rocmatrix.errors import InputError
-from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.compat import load_compat, read_compat, shipped_compat
 from rocmatrix.plan.model import Evidence
-from rocmatrix.plan.version import is_minor
+from rocmatrix.plan.version import is_minor, minor_key
 
 COMPAT = load_compat()
 
@@ -34,7 +34,10 @@ def test_every_fact_names_its_source_and_date() -> None:
     sources = [(row.source, row.date) for row in COMPAT.pairs]
     sources += [(row.source, row.date) for row in COMPAT.torches]
     sources += [(row.source, row.date) for row in COMPAT.retired]
-    sources += [(row.source, row.date) for row in COMPAT.renamed]
+    sources += [(row.source, row.date) for row in COMPAT.releases]
+    sources += [(row.source, row.date) for row in COMPAT.streams]
+    sources += [(row.source, row.date) for row in COMPAT.pythons]
+    sources += [(row.source, row.date) for row in COMPAT.processors]
     sources += [(row.source, row.date) for row in COMPAT.hip_sonames]
     sources += [(row.source, row.date) for row in COMPAT.archs]
     assert all(source and date for source, date in sources)
@@ -44,6 +47,9 @@ def test_every_version_in_the_file_is_a_minor_version() -> None:
     versions = [row.minor for row in COMPAT.torches]
     versions += [version for row in COMPAT.pairs for version in (row.torch, *row.rocm)]
     versions += [row.since for row in COMPAT.archs if row.since]
+    versions += [version for row in COMPAT.releases for version in (row.release, row.hip)]
+    versions += [version for row in COMPAT.streams for version in (row.first, row.last or row.first)]
+    versions += [version for row in COMPAT.pythons for version in (row.torch, *row.python)]
     assert all(is_minor(version) for version in versions)
 
 
@@ -94,3 +100,43 @@ def test_gfx950_needs_rocm_7() -> None:
 def test_withdrawn_archs_are_not_supported_and_name_their_successor() -> None:
     assert not COMPAT.arch_supported("7.2", "gfx940")
     assert COMPAT.replacement("gfx940") == "gfx942"
+
+
+def test_each_release_lies_in_its_stream_and_the_streams_do_not_overlap() -> None:
+    streams = {row.name: row for row in COMPAT.streams}
+    for row in COMPAT.releases:
+        stream = streams[row.stream]
+        assert minor_key(stream.first) <= minor_key(row.release)
+        assert stream.last is None or minor_key(row.release) <= minor_key(stream.last)
+    assert minor_key(streams["classic"].last or "") < minor_key(streams["therock"].first)
+
+
+def test_every_rocm_of_a_pair_is_what_some_release_calls_itself() -> None:
+    says = {row.hip for row in COMPAT.releases}
+    assert {rocm for row in COMPAT.pairs for rocm in row.rocm} <= says
+
+
+def test_only_rocm_10_says_another_number_than_its_own() -> None:
+    renamed = {row.release: row.hip for row in COMPAT.releases if row.release != row.hip}
+    assert renamed == {"10.0": "7.15"}
+    assert COMPAT.hip_name("7.14") is None
+    assert COMPAT.hip_name("7.15") is None
+
+
+def test_every_torch_has_its_pythons() -> None:
+    assert COMPAT.pythons_of("2.8") == ("3.9", "3.10", "3.11", "3.12", "3.13")
+    assert all(COMPAT.pythons_of(row.minor) for row in COMPAT.torches)
+    assert COMPAT.pythons_of("3.0") == ()
+
+
+def test_every_arch_that_rocm_targets_or_amd_withdrew_is_a_processor_of_some_llvm() -> None:
+    assert all(COMPAT.is_processor(row.name) for row in (*COMPAT.archs, *COMPAT.retired))
+    assert COMPAT.is_processor("gfx9-4-generic")
+    assert not COMPAT.is_processor("gfx943")
+
+
+def test_a_file_that_is_no_compat_toml_is_an_input_error() -> None:
+    assert read_compat(shipped_compat(), "compat.toml") == COMPAT
+    for content in (b"", b"\xff", b"schema = 1", shipped_compat().replace(b"verified = true", b"verified = 1", 1)):
+        with pytest.raises(InputError, match=r"x\.toml: this is no compat\.toml"):
+            read_compat(content, "x.toml")

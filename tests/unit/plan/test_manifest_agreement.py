@@ -1,9 +1,12 @@
 """The official parser (``kernels._rust.Build`` of kernels 0.17.2) and ours accept and refuse the same files.
 
 Two exceptions, both on purpose: what ours refuses only because rocmatrix would have to build from it (``STRICTER``),
-and nothing at all the other way round.
+and edition 3, which ours reads if the official parser accepts what ``kernel-builder update-build`` makes of it
+(``upgraded``).
 """
 
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,8 +98,6 @@ SAME = {
     "edition 4 kernel-depends": V4 + "kernel-depends = []\n" + NOARCH,
     "edition 4 general.tpu": V4 + "[general.tpu]\n" + NOARCH,
     "edition 4 cuda kernel-depends": V4 + "[general.cuda]\nkernel-depends = []\n" + NOARCH,
-    "edition 4 without framework": V4,
-    "edition 4 without version": V4.replace("version = 1\n", "") + NOARCH,
     "edition 4 without license": V4.replace('license = "MIT"\n', "") + NOARCH,
     "edition 4 stable-abi": V4 + TORCH + 'stable-abi = "2.11"\n',
     "edition 4 stable-abi table": V4 + TORCH + 'stable-abi = {rocm = "2.11"}\n',
@@ -144,6 +145,14 @@ SAME = {
 STRICTER = {
     "empty license": V5.replace('"MIT"', '""') + NOARCH,
     "repo-id that the Hub cannot have": V5 + '[general.hub]\nrepo-id = "x"\n' + NOARCH,
+    "branch that no branch can be": V5 + '[general.hub]\nbranch = "../x"\n' + NOARCH,
+    "major version without bound": V5.replace("version = 1", "version = 10000") + NOARCH,
+    "version without bound": V5 + TORCH + 'maxver = "2.99999"\n',
+    "source twice in two spellings": V5 + TORCH + 'src = ["a/b", "./a//b"]\n',
+    "sources that differ in case": V5 + TORCH + 'src = ["a", "A"]\n',
+    "source of a Windows path": V5 + TORCH + 'src = ["a\\\\b"]\n',
+    "flag that does not print": V5 + TORCH + 'cxx-flags = ["-D\\n"]\n',
+    "arch that could be none": V5 + TORCH + KERNEL.format(backend="rocm") + 'rocm-archs = ["gfx 942"]\n',
     "version with a leading zero": V5 + TORCH + 'minver = "02.010"\n',
     "version with spaces": V5 + TORCH + 'minver = " 2.10"\n',
     "source outside": V5 + TORCH + 'src = ["../x"]\n',
@@ -153,6 +162,30 @@ STRICTER = {
     "suffix that is a path": V5 + NOARCH + 'pyext = ["a/b"]\n',
     "section id for a shell": V5 + TORCH + KERNEL.format(backend="rocm").replace("[kernel.k]", '[kernel."a b;c"]'),
 }
+
+V3 = V4.replace("version = 1\n", "")
+EDITION_3 = {
+    "noarch by default": V3,
+    "without framework": V4,
+    "noarch": V3 + NOARCH,
+    "torch": V3 + TORCH,
+    "torch and sections": V3 + TORCH + KERNEL.format(backend="rocm"),
+    "tvm-ffi": V3 + "[tvm-ffi]\nsrc = []\n",
+    "tables of backends": V3 + "[general.cuda]\npython-depends = []\n[general.xpu]\n",
+    "unknown key": V3 + "foo = 1\n",
+    "unknown backend": V3.replace("rocm", "mps"),
+    "unknown dependency": V3 + TORCH + KERNEL.format(backend="rocm").replace("[]", '["ck"]', 1),
+    "bad name": V3.replace('"ab"', '"a_b"'),
+    "bad version": V3 + "version = -1\n",
+}
+
+
+def upgraded(text: str) -> str:
+    """Return a file of edition 3 as ``kernel-builder update-build`` rewrites it (kernels-data, ``config/v3.rs``)."""
+    file = tomllib.loads(text)
+    keys = "edition = 5\n" if "version" in file["general"] else "edition = 5\nversion = 1\n"
+    frame = "" if file.keys() & {"torch", "torch-noarch", "tvm-ffi"} else "[torch-noarch]\n"
+    return text.replace("[general]\n", f"[general]\n{keys}", 1).rstrip("\n") + f"\n{frame}"
 
 
 def official_accepts(text: str, folder: Path) -> bool:
@@ -183,9 +216,34 @@ def test_the_cases_are_of_both_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", STRICTER)
-def test_where_ours_is_stricter(name: str, tmp_path: Path) -> None:
+def test_where_ours_is_stricter_the_message_says_so(name: str, tmp_path: Path) -> None:
     assert official_accepts(STRICTER[name], tmp_path)
-    assert not ours_accepts(STRICTER[name])
+    with pytest.raises(InputError) as caught:
+        parse_manifest(STRICTER[name].encode(), "build.toml")
+    assert caught.value.fix
+    assert caught.value.fix.endswith("kernel-builder accepts it; rocmatrix, which has to act on it, does not.")
+
+
+@pytest.mark.parametrize("name", EDITION_3)
+def test_edition_3_is_read_if_the_official_parser_accepts_its_upgrade(name: str, tmp_path: Path) -> None:
+    assert not official_accepts(EDITION_3[name], tmp_path)
+    assert ours_accepts(EDITION_3[name]) == official_accepts(upgraded(EDITION_3[name]), tmp_path)
+
+
+def test_edition_3_means_what_its_upgrade_means() -> None:
+    for text in (V3, V3 + TORCH + KERNEL.format(backend="rocm")):
+        old, new = (parse_manifest(form.encode(), "build.toml") for form in (text, upgraded(text)))
+        assert replace(old, warnings=()) == new
+        assert old.version == 1
+        assert "edition 3" in old.warnings[0]
+        assert "add general.version = 1" in old.warnings[0]
+
+
+def test_edition_3_without_a_licence_is_refused_with_what_to_change() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_manifest(V3.replace('license = "MIT"\n', "").encode(), "build.toml")
+    assert "edition 3, which is read only if it names a licence" in caught.value.what
+    assert "add general.license" in str(caught.value.fix)
 
 
 @settings(max_examples=120, deadline=None)
@@ -201,4 +259,5 @@ def test_ours_never_accepts_what_the_official_parser_refuses(
         lines[number] = data.draw(st.sampled_from(["", f"{key} = {value}", f"x{lines[number]}"]))
     text = "\n".join(lines)
     if ours_accepts(text):
-        assert official_accepts(text, tmp_path_factory.mktemp("manifest"))
+        folder = tmp_path_factory.mktemp("manifest")
+        assert official_accepts(text, folder) or official_accepts(upgraded(text), folder)

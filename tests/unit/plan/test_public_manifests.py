@@ -7,7 +7,7 @@ The files are not part of this repository (some of their sources have no licence
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import Manifest, parse_manifest
+from tests.unit.plan.samples import MATRIX, plan_of
 
 FOLDER = Path(
     os.environ.get("ROCMATRIX_PUBLIC_MANIFESTS", Path(__file__).parents[3].parent / "shared" / "cases" / "manifests")
@@ -36,8 +37,14 @@ class Section:
     id: str
     backend: str
     rocm_archs: tuple[str, ...] | None
+    cuda_capabilities: tuple[str, ...] | None
     depends: tuple[str, ...]
     src: tuple[str, ...]
+    hip_flags: tuple[str, ...]
+
+
+def optional(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def parsed(name: str) -> Manifest:
@@ -56,6 +63,10 @@ def test_what_the_official_parser_accepts_is_read_with_the_same_fields(name: str
     hub = case["hub"] or {}
     assert (ours.repo_id, ours.branch) == (hub.get("repo-id"), hub.get("branch"))
     assert list(ours.python_depends) == (case["python_depends"] or [])
+    depends = [{"repo-id": one.repo_id, "version": one.version} for one in ours.kernel_depends]
+    assert depends == (case["kernel_depends"] or [])
+    assert ours.noarch_archs == optional(case["noarch_rocm_archs"])
+    assert case["edition"] == (4 if ours.warnings else 5)
     framework = "tvm-ffi" if ours.tvm_ffi else "torch" if ours.torch else "torch-noarch"
     assert framework == case["framework"]
     assert any("edition 4" in warning for warning in ours.warnings) == case["legacy_warning"]
@@ -77,16 +88,16 @@ def test_every_kernel_section_is_read(name: str) -> None:
         Section(
             id=kernel["id"],
             backend=kernel["backend"],
-            rocm_archs=tuple(kernel["rocm_archs"]) if kernel["rocm_archs"] is not None else None,
+            rocm_archs=optional(kernel["rocm_archs"]),
+            cuda_capabilities=optional(kernel["cuda_capabilities"]),
             depends=tuple(kernel["depends"]),
             src=tuple(kernel["src"]),
+            hip_flags=tuple(kernel.get("hip_flags") or ()),
         )
         for kernel in EXPECTED[name]["kernels"]
     ]
     ours = [
-        Section(
-            id=kernel.id, backend=kernel.backend, rocm_archs=kernel.rocm_archs, depends=kernel.depends, src=kernel.src
-        )
+        Section(**{field.name: getattr(kernel, field.name) for field in fields(Section)})
         for kernel in parsed(name).kernels
     ]
     assert ours == wanted
@@ -99,13 +110,40 @@ def test_withdrawn_archs_are_recognized_and_never_a_reason_to_refuse(name: str) 
     assert sorted(arch for arch in named if compat.replacement(arch)) == EXPECTED[name]["rocm"]["retired_archs"]
 
 
+@pytest.mark.parametrize("name", [name for name in ACCEPTED if EXPECTED[name]["rocm"]["retired_archs"]])
+def test_a_kernel_that_lists_withdrawn_archs_is_planned_with_a_warning(name: str) -> None:
+    text = (FOLDER / name / "build.toml").read_text()
+    torch = EXPECTED[name]["torch_maxver"] or "2.12"
+    matrix = MATRIX.replace("[gemm]", "[{path: gemm, repo-id: a/b}]").replace('["2.12", "2.13"]', f'["{torch}"]')
+    plan = plan_of(matrix, {"gemm": text})
+    assert plan.units
+    retired = " and ".join(EXPECTED[name]["rocm"]["retired_archs"])
+    assert any(f"{retired}: withdrawn by AMD, replaced by gfx942" in warning for warning in plan.warnings)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_official_parser_refuses_is_refused_with_what_to_do(name: str) -> None:
     with pytest.raises(InputError) as caught:
         parsed(name)
     assert caught.value.fix
-    if EXPECTED[name]["edition"] in {1, 2, 3}:
+    if EXPECTED[name]["edition"] in {1, 2} or (EXPECTED[name]["edition"] == 3 and not EXPECTED[name]["license"]):
         assert f"edition {EXPECTED[name]['edition']}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if EXPECTED[name]["edition"] == 3])
+def test_edition_3_is_read_once_it_names_a_licence(name: str) -> None:
+    case = EXPECTED[name]
+    text = (FOLDER / name / "build.toml").read_text()
+    licensed = text if case["license"] else text.replace("[general]\n", '[general]\nlicense = "MIT"\n', 1)
+    if case["reject_kind"] != "legacy-edition":
+        with pytest.raises(InputError):
+            parse_manifest(licensed.encode(), name)
+        return
+    ours = parse_manifest(licensed.encode(), name)
+    assert (ours.name, list(ours.backends), ours.version) == (case["name"], case["backends"], case["version"] or 1)
+    assert {kernel.id: list(kernel.src) for kernel in ours.kernels} == {k["id"]: k["src"] for k in case["kernels"]}
+    complete = case["version"] is not None and case["framework"] != "none"  # all that edition 4 wants, once licensed
+    assert f"read as edition {4 if complete else 3}" in ours.warnings[0]
 
 
 def test_the_largest_one_is_read_quickly() -> None:
