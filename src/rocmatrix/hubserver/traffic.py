@@ -1,0 +1,111 @@
+"""What went over the wire: one line a request, for people and for tests that count; never a header, never a body."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """One request and its answer.
+
+    Attributes:
+        method: of HTTP.
+        path: of the address, without the query, which may hold a signature.
+        endpoint: name of the route; ``""`` if there is none.
+        status: of the answer; 0 if none was sent.
+        received: bytes of the request's body that were read.
+        sent: bytes of the answer's body.
+    """
+
+    method: str
+    path: str
+    endpoint: str
+    status: int
+    received: int
+    sent: int
+
+
+class Traffic:
+    """All exchanges since the server began, or since they were cleared."""
+
+    def __init__(self, tell: Callable[[Exchange], None] | None = None) -> None:
+        """Start with none.
+
+        Args:
+            tell: called with each exchange when it ended.
+        """
+        self._exchanges: list[Exchange] = []
+        self._lock = threading.Lock()
+        self._tell = tell
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All of them, in the order in which they ended."""
+        with self._lock:
+            return tuple(self._exchanges)
+
+    def clear(self) -> None:
+        """Forget them."""
+        with self._lock:
+            self._exchanges.clear()
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange."""
+        with self._lock:
+            self._exchanges.append(exchange)
+        if self._tell:
+            self._tell(exchange)
+
+
+class Counting:
+    """Middleware that counts."""
+
+    def __init__(self, app: ASGIApp, traffic: Traffic, endpoint: Callable[[Scope], str]) -> None:
+        """Wrap an application.
+
+        Args:
+            app: what answers.
+            traffic: where exchanges go.
+            endpoint: the name of the route of a request.
+        """
+        self._app = app
+        self._traffic = traffic
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and count."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        received = sent = status = 0
+
+        async def counted_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            return message
+
+        async def counted_send(message: Message) -> None:
+            nonlocal sent, status
+            status = message.get("status", status)
+            sent += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, counted_receive, counted_send)
+        finally:
+            self._traffic.add(
+                Exchange(
+                    method=scope["method"],
+                    path=scope["path"],
+                    endpoint=self._endpoint(scope),
+                    status=status,
+                    received=received,
+                    sent=sent,
+                )
+            )
