@@ -23,7 +23,9 @@ POWERS = {
     Element.BF8: (-17, 15),
 }
 """Powers of two between which numbers of an element lie, denormals included."""
-KINDS = ("ordinary", "spread", "cancelling", "ties", "bits")
+KINDS = ("ordinary", "spread", "cancelling", "ties", "edges", "bits")
+_EDGES = {Element.XF32: (2.0**-75, 2.0**-79), Element.BF16: (2.0**-75, 2.0**-79)}
+"""Numbers whose products lie where the last bit of a denormal float32 is decided."""
 
 
 def draw(element: Element, shape: tuple[int, ...], kind: str, random: np.random.Generator) -> Array:
@@ -42,6 +44,8 @@ def draw(element: Element, shape: tuple[int, ...], kind: str, random: np.random.
     elif kind == "cancelling":
         near = np.exp2(random.integers(0, 2, shape) * random.integers(lowest // 2, 1, shape))
         numbers = random.integers(8, 10, shape) / 8 * near
+    elif kind == "edges":
+        numbers = random.choice(_EDGES.get(element, (1.0, 1.5, 2.0**-4)), shape) * (random.random(shape) < 0.4)
     else:
         numbers = np.exp2(random.choice([0, 6, -6, lowest // 2], shape)) * random.integers(0, 2, shape)
     return (signs * numbers).astype(np.float32).astype(dtype)
@@ -51,6 +55,8 @@ def draw_c(shape: tuple[int, ...], kind: str, random: np.random.Generator) -> Ar
     """Return float32 to add to."""
     if kind == "bits":
         return random.integers(0, 1 << 32, shape, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    if kind == "edges":
+        return random.choice([0.0, 2.0**24, -(2.0**24), 2.0**-149], shape).astype(np.float32)
     numbers = random.standard_normal(shape) * np.exp2(random.integers(-40, 20, shape))
     special = random.choice([0.0, -0.0, 1.0, -(2.0**-25), 2.0**-140, np.inf, np.nan, 3e38], shape)
     return np.where(random.random(shape) < 0.2, special, numbers).astype(np.float32)

@@ -252,6 +252,13 @@ def test_infinities_nan_and_products_beyond_float32() -> None:
     assert _one(_BF16, {0: (half, half / 2), 1: (half, half / 2)}) == infinity
 
 
+def test_thirty_two_bits_below_c_count_and_thirty_one_of_the_result() -> None:
+    assert _one(_F16, {0: (-1.5, 1.0), 1: (2.0**-4, 2.0**-4)}, 2.0**24) == 2.0**24 - 1
+    assert _one(_F16, {0: (-1.5, 1.0), 1: (2.0**-4, 2.0**-5)}, 2.0**24) == 2.0**24 - 2
+    assert _one(_BF16, {0: (2.0**-75, 2.0**-75), 1: (2.0**-78, 2.0**-79)}) == 2.0**-149
+    assert _one(_BF16, {0: (2.0**-75, 2.0**-75), 1: (2.0**-79, 2.0**-79)}) == 0.0
+
+
 def test_denormals_are_kept_and_a_sum_of_zero_is_positive() -> None:
     assert _one(_BF16, {0: (2.0**-70, 2.0**-70)}, 2.0**-149) == 2.0**-140 + 2.0**-149
     assert _one(_F16, {0: (2.0**-24, 2.0**-24)}) == 2.0**-48
