@@ -83,6 +83,23 @@ class Counting:
             await self._app(scope, receive, send)
             return
         received = sent = status = 0
+        told = False
+
+        def tell() -> None:
+            nonlocal told
+            if told:
+                return
+            told = True
+            self._traffic.add(
+                Exchange(
+                    method=scope["method"],
+                    path=scope["path"],
+                    endpoint=self._endpoint(scope),
+                    status=status,
+                    received=received,
+                    sent=sent,
+                )
+            )
 
         async def counted_receive() -> Message:
             nonlocal received
@@ -94,18 +111,11 @@ class Counting:
             nonlocal sent, status
             status = message.get("status", status)
             sent += len(message.get("body", b""))
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                tell()  # before the client has it: who has an answer finds it counted
             await send(message)
 
         try:
             await self._app(scope, counted_receive, counted_send)
         finally:
-            self._traffic.add(
-                Exchange(
-                    method=scope["method"],
-                    path=scope["path"],
-                    endpoint=self._endpoint(scope),
-                    status=status,
-                    received=received,
-                    sent=sent,
-                )
-            )
+            tell()
