@@ -41,10 +41,12 @@ class Tested(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a finding is: errors fail the unit, warnings do not."""
+    """How bad a finding is: errors fail the unit, warnings do not; a note only states something."""
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
+    """What could not be verified, or is neither good nor bad, such as a missing signature."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +191,20 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WaivedFinding:
+    """A finding that is not held against the unit because its author waived it.
+
+    Attributes:
+        reason: the author's words.
+        waiver: where in matrix.yaml the waiver stands.
+    """
+
+    finding: Finding
+    reason: str
+    waiver: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """``audit.json``: what the binary really is."""
 
@@ -204,6 +220,7 @@ class AuditRecord:
     binaries: tuple[BinaryFacts, ...]
     findings: tuple[Finding, ...]
     device_files: tuple[DeviceFileFacts, ...] = ()
+    waived: tuple[WaivedFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -178,7 +178,7 @@ def test_stripping_hides_nothing(tmp_path: Path, workshop: Workshop, control: st
     whole = workshop.build(tmp_path / "whole", replace(recipe, strip=False))
     assert stripped.stat().st_size < whole.stat().st_size
     said = [[(found.rule, found.what) for found in audit_path(path).findings] for path in (stripped, whole)]
-    assert said[0] == said[1]
+    assert said[0] == [one for one in said[1] if one[0] != "build-paths"]  # a symbol table names the sources
 
 
 def test_an_ops_module_of_another_build_fails(tmp_path: Path, plan: Plan, good: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_ops_module_of_another_build_fails(tmp_path: Path, plan: Plan, good: 
     package(store.work / "payload", good)
     ops = store.work / "payload" / "_ops.py"
     ops.write_text(ops.read_text().replace("0123abcd", "ffffffff"))
-    assert {finding.rule for finding in audit_payload(store, plan).findings} == {"digest-and-names"}
+    assert {finding.rule for finding in audit_payload(store, plan).findings} == {"names"}
 
 
 @pytest.fixture
@@ -219,8 +219,8 @@ def test_a_collected_variant_passes_by_its_own_name_and_metadata(collected: Path
     [
         ('"gfx942"', '"gfx942", "gfx950"', "archs"),
         ('"gfx942"', "", "archs"),
-        (f'"id": "{EXTENSION}"', '"id": "_gemm_rocm_ffffffff"', "digest-and-names"),
-        ('"name": "gemm"', '"name": "Gemm"', "digest-and-names"),
+        (f'"id": "{EXTENSION}"', '"id": "_gemm_rocm_ffffffff"', "names"),
+        ('"name": "gemm"', '"name": "Gemm"', "names"),
     ],
 )
 def test_metadata_that_is_not_true_fails(collected: Path, old: str, new: str, rule: str) -> None:

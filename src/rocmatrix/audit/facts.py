@@ -5,10 +5,12 @@ The readers are ``variant`` and those in ``rocmatrix.binary``; the rules are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rocmatrix.audit.content_facts import Contents
 from rocmatrix.binary.facts import Bundle, CodeObject, ElfFacts
 from rocmatrix.digest import Digest
+from rocmatrix.plan.audit_choice import AuditChoice
 from rocmatrix.plan.model import Abi
 from rocmatrix.records import Finding, Outcome, PayloadFile, Severity
 
@@ -93,6 +95,21 @@ class OpsFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TorchAnswer:
+    """What the libraries of a torch answered about the symbols that binaries ask of torch.
+
+    Attributes:
+        version: of that torch, e.g. ``2.13.0+rocm7.2``.
+        libraries: whose exports were read, e.g. ``libc10.so``.
+        lacking: path of a binary and a symbol that none of them has.
+    """
+
+    version: str
+    libraries: tuple[str, ...]
+    lacking: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class VariantFacts:
     """Everything that was read of a variant directory, or of a single shared object.
 
@@ -103,6 +120,8 @@ class VariantFacts:
         metadata: ``None`` if there is no ``metadata.json`` or it cannot be read.
         ops: ``None`` if there is no ``_ops.py`` or it cannot be read.
         strays: links out of the directory and things that are no files, as paths.
+        contents: what the bytes of its files say.
+        torch: what the torch that it is meant for has of the symbols it asks for; ``None`` if no torch was read.
     """
 
     folder: bool
@@ -113,6 +132,8 @@ class VariantFacts:
     metadata: MetadataFacts | None = None
     ops: OpsFacts | None = None
     strays: tuple[str, ...] = ()
+    contents: Contents = field(default_factory=Contents)
+    torch: TorchAnswer | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +148,10 @@ class Expectation:
         hip_soname: the HIP runtime's SONAME in the ROCm of the variant.
         extension: name of the extension module, e.g. ``_gemm_rocm_1a2b3c4d``.
         files: what the build says it made.
+        torch: level of torch's stable ABI or torch minor, by ``abi``; likewise ``rocm``, the ROCm minor.
+        choice: what the author asks of the audit in matrix.yaml.
+        published: whether this was downloaded as a published kernel, which may be signed.
+        backend: what it runs on, ``rocm`` unless its name says otherwise.
     """
 
     name: str | None = None
@@ -136,6 +161,11 @@ class Expectation:
     hip_soname: str | None = None
     extension: str | None = None
     files: tuple[PayloadFile, ...] | None = None
+    torch: str | None = None
+    rocm: str | None = None
+    choice: AuditChoice = field(default_factory=AuditChoice)
+    published: bool = False
+    backend: str = "rocm"
 
     @property
     def ours(self) -> bool:

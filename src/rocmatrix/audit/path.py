@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
-from rocmatrix.audit.rules import RULE_IDS, judge
+from rocmatrix.audit.reading import read_everything
+from rocmatrix.audit.rules import ROCM, RULES, judge
 from rocmatrix.audit.summary import binary_facts, device_file_facts
-from rocmatrix.audit.variant import read_file, read_folder
+from rocmatrix.audit.torch_reader import NoTorch, TorchReader
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
-from rocmatrix.plan.variants import parse_variant
+from rocmatrix.plan.variants import backend_of, parse_variant
 from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome
 
 
@@ -24,6 +25,7 @@ class PathAudit:
         path: as it was given.
         outcome: ``failed`` if any finding is an error.
         rules: ids of the rules that were applied.
+        backend: what it runs on, as its name says; ``rocm`` where no name says anything.
     """
 
     path: str
@@ -32,13 +34,19 @@ class PathAudit:
     binaries: tuple[BinaryFacts, ...]
     findings: tuple[Finding, ...]
     device_files: tuple[DeviceFileFacts, ...] = ()
+    backend: str = "rocm"
 
 
-def audit_path(path: Path) -> PathAudit:
+def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool = False) -> PathAudit:
     """Audit a variant directory or a shared object.
 
     What nobody promised is not held against it: without a matrix there are no promised archs, and the HIP runtime's
     SONAME is known only if the directory is named as a variant.
+
+    Args:
+        path: the directory or the file.
+        torch: asks the torch that it is meant for; ``None`` if none can be asked.
+        published: whether this was downloaded as a published kernel.
 
     Raises:
         InputError: there is no such path, it is neither a directory with files nor a file, or the directory is named
@@ -46,24 +54,27 @@ def audit_path(path: Path) -> PathAudit:
     """
     policy = load_policy()
     if path.is_dir():
-        facts = read_folder(path, policy.machines)
+        facts = read_everything(path, policy)
         if not (facts.files or facts.binaries or facts.unreadable or facts.strays):
             raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
         expected = _expected(path.resolve().name, facts)
     elif path.is_file():
-        facts = read_file(path, policy.machines)
+        facts = read_everything(path, policy)
         expected = _expected(path.resolve().parent.name, facts)
     else:
         what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
         raise InputError(what, where=str(path), fix=_FIX)
+    expected = replace(expected, published=published)
+    facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))
     findings = judge(facts, expected, policy)
     return PathAudit(
         path=str(path),
         outcome=outcome(findings),
-        rules=RULE_IDS,
+        rules=tuple(rule.id for rule in RULES if rule.any_backend or expected.backend == ROCM),
         binaries=tuple(binary_facts(binary) for binary in facts.binaries),
         findings=findings,
         device_files=tuple(device_file_facts(file) for file in facts.device_files),
+        backend=expected.backend,
     )
 
 
@@ -84,6 +95,9 @@ def _expected(directory: str, facts: VariantFacts) -> Expectation:
         name=facts.metadata.name if facts.metadata else None,
         variant=directory if variant else None,
         abi=variant.abi if variant else None,
+        torch=variant.torch if variant else None,
+        rocm=variant.rocm if variant else None,
+        backend=backend_of(directory),
         hip_soname=load_compat().hip_soname(variant.rocm) if variant and variant.rocm else None,
         extension=facts.metadata.id if facts.metadata else None,
     )

@@ -1,4 +1,4 @@
-"""The policy of the audit: limits, libraries and machine numbers from data files, the stable ABI from abi3info."""
+"""The policy of the audit: limits, libraries, formats and machine numbers from data files, abi3 from abi3info."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from rocmatrix import digest
+from rocmatrix.audit.policy_data import (
+    BytesPolicy,
+    Fp8Policy,
+    ShimPolicy,
+    SizePolicy,
+    bytes_policy,
+    fp8_policy,
+    shim_policy,
+    size_policy,
+)
 from rocmatrix.digest import Digest
 
 _LINUX_MACROS = {"HAVE_FORK", "PY_HAVE_THREAD_NATIVE_ID"}
 """Conditions of abi3info under which Linux builds of CPython have a symbol; the others are for Windows or debugging."""
-_FILES = ("limits.toml", "libraries.toml", "machines.toml")
+_FILES = ("limits.toml", "libraries.toml", "machines.toml", "bytes.toml", "fp8.toml", "torch_shim.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +50,10 @@ class Policy:
         stable_abi: symbols of CPython's stable ABI up to that version.
         stable_abi_source: where they come from.
         machines: machine number of a code object's ELF flags -> processor.
+        bytes: what must not be in a file.
+        fp8: flavours of FP8.
+        shim: C functions of torch's stable ABI.
+        size: what files may weigh.
         identity: digest of all of it.
     """
 
@@ -53,6 +67,10 @@ class Policy:
     stable_abi: frozenset[str]
     stable_abi_source: str
     machines: dict[int, str]
+    bytes: BytesPolicy
+    fp8: Fp8Policy
+    shim: ShimPolicy
+    size: SizePolicy
     identity: Digest
 
 
@@ -60,7 +78,7 @@ class Policy:
 def load_policy() -> Policy:
     """Return the policy that this rocmatrix ships."""
     texts = {name: files("rocmatrix.audit.data").joinpath(name).read_bytes() for name in _FILES}
-    limits, libraries, machines = (tomllib.loads(texts[name].decode()) for name in _FILES)
+    limits, libraries, machines = (tomllib.loads(texts[name].decode()) for name in _FILES[:3])
     manylinux, groups = limits["manylinux"], libraries["group"]
     python = str(limits["abi3"]["python"])
     symbols = stable_abi(python)
@@ -79,6 +97,10 @@ def load_policy() -> Policy:
         stable_abi=symbols,
         stable_abi_source=f"CPython's stable ABI up to {python}, from abi3info {version('abi3info')}",
         machines={number: name for name, number in machines["machine"].items()},
+        bytes=bytes_policy(texts["bytes.toml"]),
+        fp8=fp8_policy(texts["fp8.toml"]),
+        shim=shim_policy(texts["torch_shim.toml"]),
+        size=size_policy(texts["limits.toml"]),
         identity=digest.of_parts([*texts.items(), ("stable ABI", "\n".join(sorted(symbols)).encode())]),
     )
 

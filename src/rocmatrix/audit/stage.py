@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,12 +15,15 @@ import rocmatrix
 from rocmatrix import digest, document
 from rocmatrix.audit.facts import Expectation, outcome
 from rocmatrix.audit.policy import Policy, load_policy
-from rocmatrix.audit.rules import RULE_IDS, RULES_VERSION, judge
+from rocmatrix.audit.reading import read_everything
+from rocmatrix.audit.rules import RULE_IDS, RULES_VERSION, judge_with_waivers
 from rocmatrix.audit.summary import binary_facts, device_file_facts
-from rocmatrix.audit.variant import READERS_VERSION, read_folder
+from rocmatrix.audit.torch_reader import NoTorch, TorchReader
+from rocmatrix.audit.variant import READERS_VERSION
 from rocmatrix.digest import Digest
 from rocmatrix.errors import ExitCode
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitStarted
+from rocmatrix.plan.audit_choice import AuditChoice
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.extension import extension_name
 from rocmatrix.plan.model import Abi, Plan, Unit, UnitId
@@ -35,6 +39,7 @@ def audit_units(
     store: Store,
     emit: Emit,
     use_cache: bool = True,
+    torch: TorchReader | None = None,
 ) -> dict[UnitId, AuditRecord]:
     """Audit the payloads of units and write ``audit.json`` of each.
 
@@ -42,16 +47,17 @@ def audit_units(
 
     Args:
         units: which ones.
-        plan: the plan that they are part of.
+        plan: the plan that they are part of, with what their authors ask of the audit.
         source_root: taken because every stage is; the sources say nothing about a binary.
         store: where payloads and records lie.
         emit: takes events.
         use_cache: whether an audit of the same payload by the same rules may be reused.
+        torch: asks the torches that per-torch units are meant for; ``None`` if none can be asked.
 
     Raises:
         InputError: a unit's ROCm is not known to compat.toml.
     """
-    del plan, source_root
+    del source_root
     records = {}
     for unit in units:
         build = store.read_record(unit.id, BuildRecord)
@@ -59,40 +65,55 @@ def audit_units(
             why = build.reason if isinstance(build, Absent) else "its build failed"
             emit(UnitFinished(unit=unit.id, stage=Stage.AUDIT, state=State.SKIPPED, reason=why, seconds=0.0))
             continue
-        records[unit.id] = _audit(unit, build, build.artifact_digest, store=store, emit=emit, use_cache=use_cache)
+        expected = expectation(unit, build, plan.kernel(unit.kernel).audit)
+        records[unit.id] = _audit(
+            _Task(unit=unit.id, artifact=build.artifact_digest, expected=expected, torch=torch or NoTorch()),
+            store=store,
+            emit=emit,
+            use_cache=use_cache,
+        )
     return records
 
 
-def _audit(
-    unit: Unit, build: BuildRecord, artifact: Digest, *, store: Store, emit: Emit, use_cache: bool
-) -> AuditRecord:
+@dataclass(frozen=True, kw_only=True)
+class _Task:
+    """One payload to audit."""
+
+    unit: UnitId
+    artifact: Digest
+    expected: Expectation
+    torch: TorchReader
+
+
+def _audit(task: _Task, *, store: Store, emit: Emit, use_cache: bool) -> AuditRecord:
     """Return the earlier audit of a unit if it still holds, else audit it and write the record."""
     clock = time.monotonic()
     policy = load_policy()
-    expected = expectation(unit, build)
-    inputs = _inputs_digest(artifact, expected, policy)
+    inputs = _inputs_digest(task, policy)
     reason = "asked to do it again"
     if use_cache:
-        earlier = store.read_record(unit.id, AuditRecord)
+        earlier = store.read_record(task.unit, AuditRecord)
         if isinstance(earlier, AuditRecord) and earlier.inputs_digest == inputs:
             emit(_finished(earlier, State.REUSED, "same payload, same rules", time.monotonic() - clock))
             return earlier
         reason = earlier.reason if isinstance(earlier, Absent) else "the payload, the promise or the rules changed"
-    emit(UnitStarted(unit=unit.id, stage=Stage.AUDIT, reason=reason))
+    emit(UnitStarted(unit=task.unit, stage=Stage.AUDIT, reason=reason))
     started = datetime.now(UTC)
-    facts = read_folder(store.payload(unit.id), policy.machines)
-    findings = judge(facts, expected, policy)
+    facts = read_everything(store.payload(task.unit), policy)
+    facts = replace(facts, torch=task.torch.answer(facts, task.expected))
+    judged = judge_with_waivers(facts, task.expected, policy)
     record = AuditRecord(
-        unit=unit.id,
+        unit=task.unit,
         inputs_digest=inputs,
-        artifact_digest=artifact,
-        outcome=outcome(findings),
+        artifact_digest=task.artifact,
+        outcome=outcome(judged.findings),
         rocmatrix=rocmatrix.__version__,
         started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         seconds=round(time.monotonic() - clock, 3),
         rules=RULE_IDS,
         binaries=tuple(binary_facts(binary) for binary in facts.binaries),
-        findings=findings,
+        findings=judged.findings,
+        waived=judged.waived,
         device_files=tuple(device_file_facts(file) for file in facts.device_files),
     )
     store.write_record(record)
@@ -100,7 +121,7 @@ def _audit(
     return record
 
 
-def expectation(unit: Unit, build: BuildRecord) -> Expectation:
+def expectation(unit: Unit, build: BuildRecord, choice: AuditChoice) -> Expectation:
     """Return what the plan and the build promise of a unit's payload.
 
     Raises:
@@ -115,14 +136,18 @@ def expectation(unit: Unit, build: BuildRecord) -> Expectation:
         hip_soname=load_compat().hip_soname(unit.rocm) if compiled and unit.rocm else None,
         extension=extension_name(unit.kernel, build.uid) if compiled else None,
         files=build.files,
+        torch=unit.torch,
+        rocm=unit.rocm,
+        choice=choice,
     )
 
 
-def _inputs_digest(artifact: Digest, expected: Expectation, policy: Policy) -> Digest:
+def _inputs_digest(task: _Task, policy: Policy) -> Digest:
     """Return the digest of everything that decides what an audit says."""
     inputs = {
-        "artifact": artifact,
-        "expected": document.to_builtins(expected),
+        "artifact": task.artifact,
+        "expected": document.to_builtins(task.expected),
+        "torch": task.torch.identity,
         "policy": policy.identity,
         "rules": RULES_VERSION,
         "readers": READERS_VERSION,
@@ -147,11 +172,9 @@ def _finished(record: AuditRecord, state: State, reason: str, seconds: float) ->
 
 
 def _verdict(record: AuditRecord) -> str:
-    errors = sum(finding.severity is Severity.ERROR for finding in record.findings)
-    warnings = len(record.findings) - errors
-    parts = [
-        f"{count} {word}{'s' * (count != 1)}" for count, word in ((errors, "error"), (warnings, "warning")) if count
-    ]
+    counts = [(sum(finding.severity is severity for finding in record.findings), severity) for severity in Severity]
+    parts = [f"{count} {severity.value}{'s' * (count != 1)}" for count, severity in counts if count]
+    parts += [f"{len(record.waived)} waived"] if record.waived else []
     return ", ".join(parts) or f"all {len(record.rules)} rules hold"
 
 

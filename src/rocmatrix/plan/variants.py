@@ -23,6 +23,10 @@ from rocmatrix.plan.version import is_minor
 NOARCH = "torch-rocm"
 
 _STABLE = re.compile(r"torch-stable-abi([0-9]{2,5})-rocm([0-9]{2,6})-(x86_64|aarch64)-linux")
+_OTHER_BACKEND = re.compile(
+    r"torch-(cpu|cuda|metal|npu|neuron|tpu|xpu|universal)"
+    r"|(?:torch|tvm-ffi)[a-z0-9-]*?-(cu|cpu|metal|cann|neuron|tpu|xpu)[0-9]*-(?:x86_64|aarch64)-(?:linux|darwin|windows)"
+)
 _PER_TORCH = re.compile(r"torch([0-9]{2,5})(?:-cxx11)?-rocm([0-9]{2,6})-(x86_64|aarch64)-linux")
 
 
@@ -77,6 +81,12 @@ def parse_variant(name: str) -> Variant:
             digits, rocm, cpu = found.groups()
             return Variant(abi=abi, torch=_dotted(digits, 1), rocm=_dotted(rocm, 2 if rocm[0] == "1" else 1), cpu=cpu)
     raise ValueError(f"{name!r} is not the name of a ROCm variant for Linux")
+
+
+def backend_of(name: str) -> str:
+    """Return the backend that the name of a variant says, ``rocm`` where it says none that the client knows."""
+    found = _OTHER_BACKEND.fullmatch(name)
+    return (found[1] or found[2]) if found else "rocm"
 
 
 def _dotted(digits: str, major: int) -> str:

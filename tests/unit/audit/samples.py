@@ -79,6 +79,8 @@ EXPECTED = Expectation(
     hip_soname="libamdhip64.so.7",
     extension=EXTENSION,
     files=tuple(PayloadFile(path=file.path, size=file.size, digest=file.digest) for file in FILES),
+    torch="2.10",
+    rocm="7.2",
 )
 
 

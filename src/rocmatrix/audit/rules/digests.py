@@ -1,4 +1,4 @@
-"""Rule ``digest-and-names``, digests: the files are the ones that the build recorded and that metadata vouches for."""
+"""Rule ``digests``: the files are the ones that the build recorded and that metadata vouches for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from rocmatrix.audit.facts import Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
-from rocmatrix.audit.rules.names import RULE
 from rocmatrix.records import Finding, Severity
 
-__all__ = ["RULE", "check"]
+RULE = "digests"
 
 
 def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Rule ``digest-and-names``, names: everything is called what the ``kernels`` client and the binary itself call it."""
+"""Rule ``names``: everything is called what the ``kernels`` client and the binary itself call it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocmatrix.plan.model import Abi
 from rocmatrix.plan.variants import parse_variant
 from rocmatrix.records import Finding, Severity
 
-RULE = "digest-and-names"
+RULE = "names"
 _SOURCE = "layout of a variant as kernels 0.17.2 loads it"
 
 
