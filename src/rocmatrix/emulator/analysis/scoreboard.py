@@ -1,0 +1,191 @@
+"""What is under way at a point of the code, on the worst of all paths to it.
+
+Each memory instruction is an event, known by its address; the event of a loop's next turn replaces that of the one
+before, which came before it in order. Of events that complete in their order the scoreboard knows how many such events
+were issued since, at least: waiting until ``n`` are left completes those with ``n`` or more behind them. Everything
+else is complete only when its counter is zero.
+
+Source: CDNA 3 ISA document, section 4.4 "Data Dependency Resolution" and 10.2.2 "Important Timing Consideration".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntFlag, auto
+
+from rocmatrix.emulator.analysis.effects import NONE, Effects, Unit
+from rocmatrix.emulator.instruction import Instruction
+
+MAX_VMCNT, MAX_LGKMCNT = 63, 15
+"""Waiting for these values waits for nothing; a counter cannot be higher."""
+
+
+class Order(Enum):
+    """How an event completes with respect to others."""
+
+    MEMORY = auto()
+    """vmcnt, in order of issue, loads and stores alike."""
+    LDS = auto()
+    """lgkmcnt, in order of issue among LDS instructions."""
+    SCALAR = auto()
+    """lgkmcnt, in any order: scalar memory, messages, the global data share."""
+    FLAT = auto()
+    """On both counters, on each of them in any order."""
+    WRITEBACK = auto()
+    """A write-back of caches: done when vmcnt is zero, and no memory access."""
+
+
+class Touch(IntFlag):
+    """What an event does with LDS."""
+
+    NOTHING = 0
+    READS = auto()
+    WRITES = auto()
+
+
+_NO_LDS = ("ds_bpermute", "ds_permute", "ds_swizzle", "ds_nop", "ds_gws")
+_MESSAGES = ("s_sendmsg", "s_sendmsghalt")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Something that an instruction starts and that goes on behind it.
+
+    Attributes:
+        instruction: what started it.
+        order: how it completes.
+        results: registers that it will write.
+        lds: what it does with LDS.
+        loads: whether memory is read: a load, or an atomic.
+    """
+
+    instruction: Instruction
+    order: Order
+    results: frozenset[int]
+    lds: Touch
+    loads: bool
+
+
+def event_of(instruction: Instruction, effects: Effects) -> Event | None:
+    """Return what an instruction starts, if anything."""
+    order = _order(instruction, effects.unit)
+    if order is None:
+        return None
+    results = NONE if order is Order.WRITEBACK else effects.writes
+    loads = "_load_" in instruction.name or "_atomic_" in instruction.name
+    return Event(
+        instruction=instruction,
+        order=order,
+        results=results,
+        lds=_touch(instruction, effects.unit),
+        loads=loads and order in (Order.MEMORY, Order.FLAT),
+    )
+
+
+def _order(instruction: Instruction, unit: Unit) -> Order | None:
+    name = instruction.name
+    if unit is Unit.VMEM:
+        if name.startswith("buffer_wbl2"):
+            return Order.WRITEBACK
+        return None if name.startswith("buffer_inv") else Order.MEMORY
+    if unit is Unit.LDS:
+        is_global = instruction.memory is not None and instruction.memory.gds
+        return Order.SCALAR if is_global or name.startswith("ds_gws") else Order.LDS
+    if unit is Unit.FLAT:
+        return Order.FLAT
+    return Order.SCALAR if unit is Unit.SMEM or name in _MESSAGES else None
+
+
+def _touch(instruction: Instruction, unit: Unit) -> Touch:
+    name = instruction.name
+    if instruction.memory is not None and instruction.memory.lds:
+        return Touch.WRITES
+    if unit is not Unit.LDS or name.startswith(_NO_LDS):
+        return Touch.NOTHING
+    if name.startswith("ds_read"):
+        return Touch.READS
+    return Touch.WRITES if name.startswith("ds_write") else Touch.READS | Touch.WRITES
+
+
+@dataclass(slots=True)
+class Scoreboard:
+    """Events that may be under way.
+
+    Attributes:
+        ordered: memory and LDS events by address: how many of the same order were issued since, at least.
+        unordered: events that only a zero completes, with the counters that must still come to it: 1 vmcnt, 2 lgkmcnt.
+        behind: events that were under way at a barrier: address of the barrier.
+    """
+
+    ordered: dict[int, int] = field(default_factory=dict)
+    unordered: dict[int, int] = field(default_factory=dict)
+    behind: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> Scoreboard:
+        """Return a scoreboard of its own with the same events."""
+        return Scoreboard(dict(self.ordered), dict(self.unordered), dict(self.behind))
+
+    def merge(self, other: Scoreboard) -> bool:
+        """Add what may be under way on another path; say whether that was anything new."""
+        changed = False
+        for address, count in other.ordered.items():
+            if count < self.ordered.get(address, count + 1):
+                self.ordered[address] = count
+                changed = True
+        for address, counters in other.unordered.items():
+            known = self.unordered.get(address, 0)
+            if counters | known != known:
+                self.unordered[address] = counters | known
+                changed = True
+        for address, barrier in other.behind.items():
+            if address not in self.behind:
+                self.behind[address] = barrier
+                changed = True
+        return changed
+
+    def start(self, event: Event, events: dict[int, Event]) -> None:
+        """Let an event begin; ``events`` knows all of them by address."""
+        address = event.instruction.address
+        self.behind.pop(address, None)
+        if event.order in (Order.MEMORY, Order.LDS):
+            limit = MAX_VMCNT if event.order is Order.MEMORY else MAX_LGKMCNT
+            for other, count in self.ordered.items():
+                if count < limit and events[other].order is event.order:
+                    self.ordered[other] = count + 1
+            self.ordered[address] = 0
+        else:
+            self.unordered[address] = {Order.FLAT: 3, Order.WRITEBACK: 1}.get(event.order, 2)
+
+    def wait(self, vmcnt: int, lgkmcnt: int, events: dict[int, Event]) -> None:
+        """Complete what a wait for these values completes."""
+        for order, left, limit in ((Order.MEMORY, vmcnt, MAX_VMCNT), (Order.LDS, lgkmcnt, MAX_LGKMCNT)):
+            if left < limit:
+                done = [
+                    address
+                    for address, count in self.ordered.items()
+                    if count >= left and events[address].order is order
+                ]
+                for address in done:
+                    self.complete(address)
+        zero = (1 if vmcnt == 0 else 0) | (2 if lgkmcnt == 0 else 0)
+        for address, counters in list(self.unordered.items() if zero else ()):
+            if counters & ~zero:
+                self.unordered[address] = counters & ~zero
+            else:
+                self.complete(address)
+
+    def complete(self, address: int) -> None:
+        """Take an event off, as if it had been waited for."""
+        self.ordered.pop(address, None)
+        self.unordered.pop(address, None)
+        self.behind.pop(address, None)
+
+    def pass_barrier(self, barrier: int, events: dict[int, Event]) -> None:
+        """Note which accesses to LDS are under way while other waves may go on."""
+        for address in (*self.ordered, *self.unordered):
+            if events[address].lds:
+                self.behind.setdefault(address, barrier)
+
+    def __contains__(self, address: int) -> bool:
+        """Say whether the event of an instruction may be under way."""
+        return address in self.ordered or address in self.unordered
