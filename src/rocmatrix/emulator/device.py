@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.observer import Observer
-from rocmatrix.emulator.reports import Detector, Fault
+from rocmatrix.emulator.reports import Detector, Fault, FaultError
+from rocmatrix.emulator.shadow.memory import Stores
+from rocmatrix.emulator.shadow.tracker import Tracker, unwritten_results
 from rocmatrix.emulator.workgroup import Workgroup
 
 _PAGE = 4096
@@ -88,6 +90,7 @@ class Device:
         self._program = program
         self.memory = Memory()
         self._dispatches = itertools.count()
+        self._stores = Stores()
 
     def load(self, code_object: CodeObject) -> LoadedCode:
         """Load a code object: each segment becomes memory of its own, at the distance that the image asks for."""
@@ -126,10 +129,11 @@ class Device:
 
         Raises:
             InputError: there is no such kernel, or the launch does not fit it.
-            FaultError: the kernel did something wrong.
+            FaultError: the kernel did something wrong; it carries what the detectors had found by then.
             UnsupportedError: the kernel did something that is not modelled.
         """
         options = options or Options()
+        tracker = Tracker(self._stores) if Detector.UNWRITTEN in options.detectors else None
         dispatch = make_dispatch(
             code.code_object.kernel(kernel),
             image=code.address,
@@ -140,12 +144,28 @@ class Device:
             dynamic_stack=options.dynamic_stack,
             preloads=options.preloads,
             observer=observer,
+            tracker=tracker,
         )
         try:
-            return _execute(dispatch, self._program(self.memory, kernel), options)
+            execution = _execute(dispatch, self._program(self.memory, kernel), options)
+        except FaultError as err:
+            err.findings += () if tracker is None else tracker.findings.all
+            raise
         finally:
             self.memory.free(dispatch.kernarg)
             self.memory.free(dispatch.packet)
+            if tracker is None:
+                self.memory.forget_unwritten()
+        return execution if tracker is None else replace(execution, findings=execution.findings + tracker.findings.all)
+
+    def unwritten(self, result: Allocation, kernel: str) -> tuple[Fault, ...]:
+        """Return what of a result was never written by launches with ``Detector.UNWRITTEN``.
+
+        Args:
+            result: where the result is; allocated as not written.
+            kernel: who should have written it.
+        """
+        return unwritten_results(result, self._stores, kernel)
 
 
 def _execute(dispatch: Dispatch, program: Program, options: Options) -> Execution:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmatrix.emulator.code_object import Kernel
 from rocmatrix.emulator.hidden_arguments import NOT_EMULATED, Geometry, fill_hidden
@@ -15,6 +18,9 @@ from rocmatrix.emulator.reports import UnsupportedError, WaveId
 from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.wave import Wave
 from rocmatrix.errors import InputError
+
+if TYPE_CHECKING:
+    from rocmatrix.emulator.shadow.tracker import Tracker
 
 LDS_BYTES = 65536
 """LDS of a compute unit (CDNA 3 white paper)."""
@@ -42,6 +48,7 @@ class Dispatch:
         number: number of the dispatch in its queue.
         preloads: whether the firmware preloads arguments.
         observer: who watches.
+        tracker: makes waves that follow what was never written; ``None`` for plain ones.
     """
 
     kernel: Kernel
@@ -55,18 +62,27 @@ class Dispatch:
     number: int
     preloads: bool
     observer: Observer | None
+    tracker: Tracker | None = None
 
     def make_waves(self, workgroup: tuple[int, int, int]) -> tuple[Wave, ...]:
         """Return the waves of a workgroup, before their first instruction; they share the workgroup's LDS."""
         lds = LocalMemory(self.group_size, "the workgroup's LDS")
         lds.data[:] = UNWRITTEN_BYTE
         workitems = self.geometry.block[0] * self.geometry.block[1] * self.geometry.block[2]
-        return tuple(self._wave(workgroup, number, workitems, lds) for number in range(-(-workitems // WAVE)))
+        make = Wave if self.tracker is None else self.tracker.maker(lds)
+        return tuple(self._wave(workgroup, number, workitems, lds, make) for number in range(-(-workitems // WAVE)))
 
-    def _wave(self, workgroup: tuple[int, int, int], number: int, workitems: int, lds: LocalMemory) -> Wave:
+    def _wave(
+        self,
+        workgroup: tuple[int, int, int],
+        number: int,
+        workitems: int,
+        lds: LocalMemory,
+        make: Callable[..., Wave],
+    ) -> Wave:
         scratch = LocalMemory(self.private_size, "the lane's scratch", rows=WAVE)
         scratch.data[:] = UNWRITTEN_BYTE
-        wave = Wave(
+        wave = make(
             identity=WaveId(workgroup=workgroup, wave=number),
             kernel=self.kernel.name,
             mode=self.kernel.descriptor.mode,
@@ -85,7 +101,21 @@ class Dispatch:
         packed = ids % width | ids // width % height << np.uint32(10) | ids // (width * height) << np.uint32(20)
         wave.vgprs[0] = packed
         wave.set_exec(ids < workitems)
+        if self.tracker is not None:
+            self.tracker.defines(wave, self._undefined_scalars(len(values)))
         return wave
+
+    def _undefined_scalars(self, count: int) -> NDArray[np.uint32]:
+        """Return the undefined bits of the scalar registers that are set up: of preloaded padding, if anything."""
+        undefined = np.zeros(count, dtype=np.uint32)
+        descriptor = self.kernel.descriptor
+        first, length = 4 * descriptor.preload_offset, descriptor.preload_length
+        preloaded = slice(descriptor.user_sgprs - length, descriptor.user_sgprs)
+        if not self.preloads:
+            undefined[preloaded] = 0xFFFFFFFF
+        elif self.kernarg.undefined is not None:
+            undefined[preloaded] = self.kernarg.undefined[first : first + 4 * length].view(np.uint32)
+        return undefined
 
     def _user_registers(self) -> list[int]:
         """Return the user SGPRs in the order of AMDGPUUsage, "SGPR Register Set Up Order"."""
@@ -130,6 +160,7 @@ def make_dispatch(
     dynamic_stack: int | None = None,
     preloads: bool = True,
     observer: Observer | None = None,
+    tracker: Tracker | None = None,
 ) -> Dispatch:
     """Prepare a launch: check it, and put arguments and packet into memory.
 
@@ -143,6 +174,7 @@ def make_dispatch(
         dynamic_stack: bytes of scratch for each lane that a kernel without a known bound gets beyond its fixed size.
         preloads: whether the firmware preloads arguments, where the kernel asks for it.
         observer: who watches.
+        tracker: follows what was never written.
 
     Raises:
         InputError: extents or arguments do not fit the kernel.
@@ -158,6 +190,8 @@ def make_dispatch(
         private += dynamic_stack
     kernarg = memory.allocate(_kernarg_size(kernel), "the kernel's arguments", writable=False)
     kernarg.data[:] = np.frombuffer(kernarg_bytes(kernel, geometry, arguments), dtype=np.uint8)
+    if tracker is not None:
+        tracker.shadow_arguments(kernarg, kernel.metadata)
     group = descriptor.group_size + geometry.dynamic_lds
     packet = memory.allocate(64, "the dispatch packet", writable=False)
     packet.data[:] = np.frombuffer(
@@ -176,6 +210,7 @@ def make_dispatch(
         number=number,
         preloads=preloading,
         observer=observer,
+        tracker=tracker,
     )
 
 

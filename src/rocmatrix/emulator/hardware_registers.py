@@ -8,7 +8,7 @@ from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.lanes import constant
-from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE, array_of
+from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.operands import read_operand
 from rocmatrix.emulator.wave import Wave
@@ -39,7 +39,7 @@ def s_setreg(wave: Wave, instruction: Instruction) -> None:
     number, offset, width = _field(instruction)
     if number != _MODE:
         raise UnsupportedError(f"writing hardware register {number}", instruction=instruction)
-    value = int(array_of(read_operand(wave, instruction, instruction.sources[0], U32))[0])
+    value = wave.decided(read_operand(wave, instruction, instruction.sources[0], U32), "MODE")
     mask = ((1 << width) - 1) << offset & 0xFFFFFFFF
     wave.mode = Mode.from_bits(wave.mode.bits & ~mask | value << offset & mask)
 

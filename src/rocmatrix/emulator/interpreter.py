@@ -13,7 +13,6 @@ from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
 from rocmatrix.emulator.lanes import constant
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.register_indexing import REGISTER_INDEXING, indexed
-from rocmatrix.emulator.registers import array_of
 from rocmatrix.emulator.reports import AccessError, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.emulator.semantics import (
     conversions,
@@ -243,7 +242,7 @@ def _step(wave: Wave, program: Program) -> Flow | None:
 def _follow(wave: Wave, instruction: Instruction, flow: Flow | None) -> None:
     if flow is Flow.BRANCH:
         condition = CONDITIONS.get(instruction.name)
-        if condition is None or array_of(condition(wave))[0]:
+        if condition is None or wave.decided(condition(wave), "whether it branches"):
             wave.pc = instruction.branch_target
     elif flow is Flow.JUMP:
         _jump(wave, instruction)
@@ -258,7 +257,7 @@ def _follow(wave: Wave, instruction: Instruction, flow: Flow | None) -> None:
 def _jump(wave: Wave, instruction: Instruction) -> None:
     target = instruction.branch_target
     if instruction.sources and instruction.sources[0].file is RegisterFile.SGPR:
-        target = int(array_of(wave.read(instruction.sources[0], U64))[0])
+        target = wave.decided(wave.read(instruction.sources[0], U64), "the address that it jumps to")
     if instruction.destinations:
         wave.write(instruction.destinations[0], constant(U64, instruction.next_address))
     wave.pc = target

@@ -7,7 +7,7 @@ in another. Accesses are made for all active lanes at once.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,13 @@ _GAP = 1 << 21
 _PAGE = 4096
 
 
+@dataclass(kw_only=True)
+class Written:
+    """What of an allocation was written: undefined bits of each byte, or ``None`` where everything was."""
+
+    undefined: Bytes | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
     """A stretch of memory.
@@ -32,17 +39,29 @@ class Allocation:
         address: its first byte.
         data: its bytes.
         writable: whether kernels may write it.
+        written: what of it was written.
     """
 
     name: str
     address: int
     data: Bytes
     writable: bool = True
+    written: Written = field(default_factory=Written)
 
     @property
     def end(self) -> int:
         """Address behind the last byte."""
         return self.address + len(self.data)
+
+    @property
+    def undefined(self) -> Bytes | None:
+        """Undefined bits of each byte, or ``None`` where everything was written."""
+        return self.written.undefined
+
+    def begin_shadow(self, *, undefined: bool = False) -> Bytes:
+        """Return new undefined bits of each byte: all of them, or none so far."""
+        self.written.undefined = np.full(len(self.data), 0xFF if undefined else 0, dtype=np.uint8)
+        return self.written.undefined
 
 
 class Memory:
@@ -54,10 +73,19 @@ class Memory:
         self._allocations: list[Allocation] = []
         self._next = _FIRST
 
-    def allocate(self, size: int, name: str, *, align: int = 256, writable: bool = True, fill: int = 0) -> Allocation:
-        """Allocate bytes, all equal to ``fill``, with a gap behind them."""
+    def allocate(
+        self,
+        size: int,
+        name: str,
+        *,
+        align: int = 256,
+        writable: bool = True,
+        fill: int = 0,
+        written: bool = True,
+    ) -> Allocation:
+        """Allocate bytes, all equal to ``fill``, with a gap behind them, written ones unless that is denied."""
         address = self.reserve(size, align=align)
-        return self.allocate_at(address, size, name, writable=writable, fill=fill)
+        return self.allocate_at(address, size, name, writable=writable, fill=fill, written=written)
 
     def reserve(self, size: int, *, align: int = 256) -> int:
         """Return an address with ``size`` bytes behind it that nothing else will use; ``allocate_at`` makes them."""
@@ -65,10 +93,14 @@ class Memory:
         self._next = address + size + _GAP
         return address
 
-    def allocate_at(self, address: int, size: int, name: str, *, writable: bool = True, fill: int = 0) -> Allocation:
+    def allocate_at(
+        self, address: int, size: int, name: str, *, writable: bool = True, fill: int = 0, written: bool = True
+    ) -> Allocation:
         """Allocate bytes at a reserved address."""
         data = np.full(size, fill, dtype=np.uint8)
         allocation = Allocation(name=name, address=address, data=data, writable=writable)
+        if not written:
+            allocation.begin_shadow(undefined=True)
         index = bisect_right(self._starts, address)
         self._starts.insert(index, address)
         self._allocations.insert(index, allocation)
@@ -78,6 +110,12 @@ class Memory:
         """Take an allocation away; its addresses are never used again."""
         index = self._starts.index(allocation.address)
         del self._allocations[index], self._starts[index]
+
+    def forget_unwritten(self) -> None:
+        """Take everything that kernels may write for written: nobody has followed what they wrote."""
+        for allocation in self._allocations:
+            if allocation.writable:
+                allocation.written.undefined = None
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
@@ -111,7 +149,7 @@ class Memory:
     def read(self, addresses: Addresses, size: int, active: NDArray[np.bool_]) -> Bytes:
         """Return ``size`` bytes for each lane, shape (64, size); inactive lanes read zeros."""
         result = np.zeros((len(addresses), size), dtype=np.uint8)
-        for lanes, allocation in self._by_allocation(addresses, size, active, writing=False):
+        for lanes, allocation in self.by_allocation(addresses, size, active, writing=False):
             offsets = (addresses[lanes] - np.uint64(allocation.address)).astype(np.int64)
             result[lanes] = allocation.data[offsets[:, None] + np.arange(size)]
         return result
@@ -119,11 +157,11 @@ class Memory:
     def write(self, addresses: Addresses, values: Bytes, active: NDArray[np.bool_]) -> None:
         """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins."""
         size = values.shape[1]
-        for lanes, allocation in self._by_allocation(addresses, size, active, writing=True):
+        for lanes, allocation in self.by_allocation(addresses, size, active, writing=True):
             offsets = (addresses[lanes] - np.uint64(allocation.address)).astype(np.int64)
             allocation.data[offsets[:, None] + np.arange(size)] = values[lanes]
 
-    def _by_allocation(
+    def by_allocation(
         self, addresses: Addresses, size: int, active: NDArray[np.bool_], *, writing: bool
     ) -> list[tuple[NDArray[np.intp], Allocation]]:
         """Return the active lanes grouped by the allocation that holds their bytes.

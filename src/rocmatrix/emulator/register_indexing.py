@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.instruction import M0, Instruction, Operand
-from rocmatrix.emulator.registers import array_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.operands import read_operand
 from rocmatrix.emulator.wave import Wave
@@ -34,7 +33,7 @@ def s_set_gpr_idx_off(wave: Wave, _instruction: Instruction) -> None:
 
 def s_set_gpr_idx_idx(wave: Wave, instruction: Instruction) -> None:
     """Take another index from a register."""
-    index = int(array_of(read_operand(wave, instruction, instruction.sources[0], U32))[0])
+    index = wave.decided(read_operand(wave, instruction, instruction.sources[0], U32), "which register is meant")
     wave.sgprs[M0] = int(wave.sgprs[M0]) & ~_INDEX | index & _INDEX
 
 

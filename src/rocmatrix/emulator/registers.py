@@ -85,6 +85,10 @@ class Registers:
         """Return a constant."""
         return constant(kind, number)
 
+    def decided(self, value: Value, what: str) -> int:  # noqa: ARG002 - for who tracks values
+        """Return a scalar that decides how the wave goes on, and not only what it computes: ``what`` says how."""
+        return int(array_of(value)[0])
+
     def lane_numbers(self) -> Value:
         """Return 0 to 63."""
         return _LANE_NUMBERS

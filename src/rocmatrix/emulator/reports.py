@@ -96,12 +96,14 @@ class FaultError(CheckError):
 
     Attributes:
         fault: what it did.
+        findings: what the detectors had found before.
     """
 
     def __init__(self, fault: Fault) -> None:
         """Keep the fault; it is the message too."""
         super().__init__(str(fault))
         self.fault = fault
+        self.findings: tuple[Fault, ...] = ()
 
 
 class UnsupportedError(CheckError):

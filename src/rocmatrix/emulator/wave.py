@@ -169,7 +169,7 @@ class Wave(Registers):
             self._check_alignment(addresses, size, inside)
             if self.observer is not None:
                 self.observer.access(self, part, addresses, size, inside, reads=True, writes=True)
-            for turn in _turns(addresses, inside):
+            for turn in turns_of(addresses, inside):
                 observer, self.observer = self.observer, None
                 try:
                     octets = self._read_bytes(part, addresses, size, turn)
@@ -236,7 +236,7 @@ class Wave(Registers):
         return words.view(dtype).copy()
 
 
-def _turns(addresses: Addresses, lanes: Bools) -> list[Bools]:
+def turns_of(addresses: Addresses, lanes: Bools) -> list[Bools]:
     """Return masks of lanes, none with two lanes at one address: the n-th turn holds the n-th lane of each address."""
     turns = []
     rest = lanes
