@@ -8,19 +8,15 @@ from __future__ import annotations
 import ast
 import base64
 import hashlib
-import mmap
 import os
-import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from rocmatrix.audit.facts import Binary, MetadataFacts, OpsFacts, Unreadable, VariantFacts, VariantFile
-from rocmatrix.binary.elf import read_shared_object
+from rocmatrix.audit.binary_file import is_machine_code, read_machine_code
+from rocmatrix.audit.facts import Binary, DeviceFile, MetadataFacts, OpsFacts, Unreadable, VariantFacts, VariantFile
 from rocmatrix.binary.facts import UnreadableError
-from rocmatrix.binary.offload import read_bundles
 from rocmatrix.digest import Digest
 from rocmatrix.metadata import METADATA_NAME, is_hashed
 from rocmatrix.plan.extension import OPS_NAME
@@ -44,19 +40,17 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
         machines: machine number of a code object's ELF flags -> processor.
     """
     files: list[VariantFile] = []
-    binaries: list[Binary] = []
+    machine_code: list[Binary | DeviceFile] = []
     unreadable: list[Unreadable] = []
     paths, strays = _walk(folder)
     for name in paths:
         try:
             if is_hashed(name):
                 files.append(_digests(folder, name))
-            binary = _binary(folder / name, name, machines)
+            if is_machine_code(folder / name):
+                machine_code.append(read_machine_code(folder / name, name, machines))
         except (OSError, UnreadableError) as err:
             unreadable.append(Unreadable(path=name, what=_reason(err)))
-        else:
-            if binary:
-                binaries.append(binary)
     metadata, ops = None, None
     try:
         metadata = _metadata(folder / METADATA_NAME) if METADATA_NAME in paths else None
@@ -69,7 +63,8 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
     return VariantFacts(
         folder=True,
         files=tuple(files),
-        binaries=tuple(binaries),
+        binaries=tuple(found for found in machine_code if isinstance(found, Binary)),
+        device_files=tuple(found for found in machine_code if isinstance(found, DeviceFile)),
         unreadable=tuple(unreadable),
         metadata=metadata,
         ops=ops,
@@ -78,12 +73,14 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
 
 
 def read_file(path: Path, machines: Mapping[int, str]) -> VariantFacts:
-    """Return what a single shared object holds, whatever its name is."""
+    """Return what a single shared object, or a single file of GPU code, holds, whatever its name is."""
     try:
-        binary = _read_binary(path, path.name, machines)
+        found = read_machine_code(path, path.name, machines)
     except (OSError, UnreadableError) as err:
         return VariantFacts(folder=False, unreadable=(Unreadable(path=path.name, what=_reason(err)),))
-    return VariantFacts(folder=False, binaries=(binary,))
+    if isinstance(found, DeviceFile):
+        return VariantFacts(folder=False, device_files=(found,))
+    return VariantFacts(folder=False, binaries=(found,))
 
 
 def _walk(folder: Path) -> tuple[list[str], list[str]]:
@@ -124,37 +121,6 @@ def _digests(folder: Path, name: str) -> VariantFile:
             size += len(block)
     encoded = {made.name: base64.b64encode(made.digest()).decode() for made in (sha256, sha512)}
     return VariantFile(path=name, size=size, digest=Digest(f"sha256:{sha256.hexdigest()}"), client_digest=encoded)
-
-
-def _binary(path: Path, name: str, machines: Mapping[int, str]) -> Binary | None:
-    """Return a file as a shared object if its name or its first bytes say that it is one."""
-    if not (path.suffix == ".so" or ".so." in path.name):
-        with path.open("rb") as stream:
-            if stream.read(4) != b"\x7fELF":
-                return None
-    return _read_binary(path, name, machines)
-
-
-def _read_binary(path: Path, name: str, machines: Mapping[int, str]) -> Binary:
-    with _mapped(path) as data:
-        header, elf = read_shared_object(data)
-        return Binary(path=name, elf=elf, bundles=read_bundles(data, header, machines))
-
-
-@contextmanager
-def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
-    """Give a regular file's content without reading it whole, and without waiting on a pipe."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableError("this is not a regular file")
-        if status.st_size == 0:
-            raise UnreadableError("the file is empty")
-        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
-            yield data
-    finally:
-        os.close(descriptor)
 
 
 class _Backend(msgspec.Struct):

@@ -87,11 +87,11 @@ class InstructionMix:
 class HotLoop:
     """The loop in which a kernel most likely spends its time: the innermost one with most matrix instructions.
 
-    Where no loop has any, it is the largest innermost loop. Loops are found by backward branches.
+    Where no loop has any, it is the largest innermost loop. Loops are found by jumps back.
 
     Attributes:
-        address: of its first instruction, as the code object numbers it.
-        end: of its backward branch.
+        address: of its first instruction as the code lies, as the code object numbers it.
+        end: of its last; between the two may lie instructions that are not part of it.
         instructions: in it, each counted once.
         mix: of what.
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rocmatrix.binary.elf import read_header
 from rocmatrix.binary.facts import UnreadableError
+from rocmatrix.binary.header import read_header
 from rocmatrix.binary.offload import read_bundles, unbundle
 from rocmatrix.emulator.code_object import ARCH, MACHINE, CodeObject, read_code_object
 from rocmatrix.errors import InputError
