@@ -102,11 +102,13 @@ class TorchAnswer:
         version: of that torch, e.g. ``2.13.0+rocm7.2``.
         libraries: whose exports were read, e.g. ``libc10.so``.
         lacking: path of a binary and a symbol that none of them has.
+        unread: why they could not be asked, one sentence; ``None`` if they were.
     """
 
     version: str
-    libraries: tuple[str, ...]
-    lacking: tuple[tuple[str, str], ...]
+    libraries: tuple[str, ...] = ()
+    lacking: tuple[tuple[str, str], ...] = ()
+    unread: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -204,7 +205,8 @@ def _extract(archive: zipfile.ZipFile, wanted: Callable[[str], str | None], fold
             raise zipfile.BadZipFile(f"it holds a file with the path {member.filename}")
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(archive.read(member))
+        with archive.open(member) as packed, path.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, _BLOCK)
 
 
 def _plain(err: BaseException) -> str:

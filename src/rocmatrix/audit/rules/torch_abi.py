@@ -58,18 +58,21 @@ def check_symbols(facts: VariantFacts, expected: Expectation, policy: Policy) ->
     """Give a finding for what the torch of a per-torch binary lacks, or say that no torch was there to be asked."""
     del policy
     asking = [binary for binary in facts.binaries if any(map(asks_of_torch, binary.elf.symbols))]
-    if not asking or (facts.torch is None and expected.abi is not Abi.PER_TORCH):
+    inner = any(asks_of_torch(symbol) and not _allowed(symbol.name) for one in asking for symbol in one.elf.symbols)
+    bound = expected.abi is Abi.PER_TORCH or (expected.abi is None and inner)
+    if not asking or (facts.torch is None and not bound):
         return
     source = "the loader: an undefined symbol that no library of the process has stops the import"
-    if facts.torch is None:
+    if facts.torch is None or facts.torch.unread is not None:
         count = sum(asks_of_torch(symbol) for binary in asking for symbol in binary.elf.symbols)
+        why = facts.torch.unread if facts.torch and facts.torch.unread else "no torch was named to be asked"
         torch = f"torch {expected.torch} for ROCm {expected.rocm}" if expected.torch else "the torch it was built for"
         yield Finding(
             rule=SYMBOLS_RULE,
             severity=Severity.NOTE,
-            what=f"unverifiable: whether {torch} has the {count} symbols that it asks of torch, as none was read",
+            what=f"unverifiable: whether {torch} has the {count} symbols that it asks of torch: {why}",
             where=asking[0].path,
-            fix="Name a wheel of it or the folder it is installed in with --torch.",
+            fix="Name a wheel of it, the folder it is installed in, or its version with --torch.",
             source=source,
         )
         return
