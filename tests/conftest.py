@@ -36,6 +36,16 @@ def missing_torch() -> str | None:
 
 
 @cache
+def missing_triton() -> str | None:
+    """Return why there is no Triton, or ``None``."""
+    try:
+        version("triton")
+    except PackageNotFoundError:
+        return "triton is not installed (scripts/run_tests.py without --fast does)"
+    return None
+
+
+@cache
 def missing_llvm() -> str | None:
     """Return why the toolchain ``llvm`` cannot be used, or ``None``."""
     try:
@@ -59,6 +69,7 @@ def missing_network() -> str | None:
 
 GROUPS: Mapping[str, Callable[[], str | None]] = {
     "needs_torch": missing_torch,
+    "needs_triton": missing_triton,
     "needs_llvm": missing_llvm,
     "needs_llvm_objdump": missing_objdump,
     "needs_network": missing_network,

@@ -1,0 +1,85 @@
+"""One launch of a kernel with inputs, and the float64 result that it should come to."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmatrix.cases import Array
+from rocmatrix.check.comparison import Comparison, compare
+from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.device import Device, Execution, Options
+from rocmatrix.emulator.hidden_arguments import Geometry
+from rocmatrix.emulator.observer import Observer
+
+POISON = 0x7B
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A launch that can be repeated.
+
+    Attributes:
+        name: of the trial.
+        kernel: of the code object.
+        geometry: extents.
+        inputs: arrays in the order of the kernel's pointers; kernels must not write them.
+        out: what the result's memory holds before the launch; its dtype and shape are the result's.
+        scalars: 32-bit integers behind the pointers.
+        reference: makes the result in float64.
+        rtol: relative tolerance; ``atol`` the absolute one.
+        out_place: where the result's pointer is among the pointers; the last one by default.
+        nothings: pointers behind the scalars that the kernel does not use.
+    """
+
+    name: str
+    kernel: str
+    geometry: Geometry
+    inputs: tuple[Array, ...]
+    out: Array
+    scalars: tuple[int, ...]
+    reference: Callable[[], NDArray[np.float64]]
+    rtol: float
+    atol: float
+    nothings: int = 0
+
+    @cached_property
+    def want(self) -> NDArray[np.float64]:
+        """The result in float64."""
+        return self.reference()
+
+    def run(
+        self, code: CodeObject, device: Device, options: Options, observer: Observer | None = None
+    ) -> tuple[Comparison, Execution, Array]:
+        """Launch on a fresh device; return how near the result is, what the launch came to, and the result.
+
+        Raises:
+            FaultError: the kernel did something wrong.
+            UnsupportedError: it did something that is not modelled.
+        """
+        loaded = device.load(code)
+        addresses = []
+        for number, array in enumerate(self.inputs):
+            address = device.memory.reserve(array.nbytes)
+            held = device.memory.allocate_at(address, array.nbytes, f"input {number}", writable=False)
+            held.data[:] = np.frombuffer(array.tobytes(), dtype=np.uint8)
+            addresses.append(address)
+        result = device.memory.allocate(self.out.nbytes, "the result")
+        result.data[:] = np.frombuffer(self.out.tobytes(), dtype=np.uint8)
+        segment = struct.pack(f"<{len(addresses) + 1}Q", *addresses, result.address)
+        segment += struct.pack(f"<{len(self.scalars)}i", *self.scalars)
+        segment += bytes(-len(segment) % 8) + bytes(8 * self.nothings)
+        execution = device.launch(loaded, self.kernel, self.geometry, segment, options=options, observer=observer)
+        got = result.data.view(self.out.dtype).reshape(self.out.shape).copy()
+        return compare(got, self.want, rtol=self.rtol, atol=self.atol), execution, got
+
+
+def poisoned(shape: Sequence[int], dtype: type[np.generic] | np.dtype[np.generic]) -> Array:
+    """Return an array whose every byte is a pattern."""
+    made = np.empty(tuple(shape), dtype=dtype)
+    return np.full(made.nbytes, POISON, np.uint8).view(made.dtype).reshape(made.shape)
