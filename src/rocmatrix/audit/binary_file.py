@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rocmatrix.audit.code_objects import inspector
+from rocmatrix.audit.code_objects import CodeDecoder
 from rocmatrix.audit.facts import Binary, DeviceFile
 from rocmatrix.binary import package
 from rocmatrix.binary.code_object import MACHINE_NUMBER
 from rocmatrix.binary.elf import read_shared_object
 from rocmatrix.binary.facts import UnreadableError
-from rocmatrix.binary.header import ELF_MAGIC, Span, loaded_spans
+from rocmatrix.binary.header import ELF_MAGIC, Span, loaded_spans, read_header
 from rocmatrix.binary.offload import COMPRESSED_MAGIC, PLAIN_MAGIC, read_gpu_code
 from rocmatrix.binary.reading import Reading
 from rocmatrix.binary.window import Window
@@ -54,15 +54,15 @@ def read_machine_code(path: Path, name: str, machines: Mapping[int, str]) -> Bin
         UnreadableError: it is neither, or it is damaged.
     """
     with _mapped(path) as data:
-        file, reading = Window(data), Reading(machines=machines, inspect=inspector())
+        file, reading = Window(data), Reading(machines=machines, decoder=CodeDecoder())
         if _is_device(file.head(0, _HEAD)):
             whole = Span(start=0, end=file.size, address=0)
             code = read_gpu_code(file, [whole], reading)
             if not (code.bundles or code.code_objects):
                 raise UnreadableError("it begins as GPU code does, but its header is damaged")
             return DeviceFile(path=name, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
-        header, elf = read_shared_object(file)
-        code = read_gpu_code(file, loaded_spans(header), reading)
+        code = read_gpu_code(file, loaded_spans(read_header(file)), reading)
+        _, elf = read_shared_object(file, code.rest)
         return Binary(path=name, elf=elf, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
 
 

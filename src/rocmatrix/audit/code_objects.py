@@ -16,7 +16,6 @@ from rocmatrix.binary.dynamic import Definition, Dynamic
 from rocmatrix.binary.facts import CodeObject, UnreadableError
 from rocmatrix.binary.header import read_header
 from rocmatrix.binary.kernel_facts import HotLoop, InstructionMix, Kernel
-from rocmatrix.binary.reading import Inspect
 from rocmatrix.binary.window import Window
 
 ARCH = "gfx942"
@@ -32,30 +31,24 @@ _ENTRY_PLACE = 16
 """Where the kernel descriptor holds the distance from itself to the first instruction (AMDGPUUsage)."""
 
 
-def inspector() -> Inspect:
-    """Return what looks at the machine code of one file's code objects; it counts instructions for the whole file."""
-    if find_spec("tinygrad") is None:
-        why = "its machine code was not read: there is no decoder (pip install 'rocmatrix[emulator]')"
-        return lambda _, found: _unread(found, why)
-    return _Decoding().inspect
-
-
-def _unread(found: CodeObject, why: str) -> CodeObject:
-    return replace(found, kernels=tuple(replace(kernel, unread=why) for kernel in found.kernels))
-
-
-class _Decoding:
-    """Decodes kernels until as many instructions were decoded as an audit does."""
+class CodeDecoder:
+    """Decodes the kernels of one file until as many instructions were decoded as an audit does."""
 
     def __init__(self) -> None:
+        """Start with nothing decoded."""
         self._left = MAX_INSTRUCTIONS
+        self._installed = find_spec("tinygrad") is not None
+
+    def missing(self, arch: str) -> str | None:
+        """Return why the code of a processor cannot be decoded; ``None`` if it can."""
+        if arch != ARCH:
+            return f"its machine code was not read: there is a decoder for {ARCH} only"
+        if not self._installed:
+            return "its machine code was not read: there is no decoder (pip install 'rocmatrix[emulator]')"
+        return None
 
     def inspect(self, file: Window, found: CodeObject) -> CodeObject:
-        """Return a code object with the instructions of its kernels counted."""
-        if not found.kernels:
-            return found
-        if found.elf_arch != ARCH:
-            return _unread(found, f"its machine code was not read: there is a decoder for {ARCH} only")
+        """Return a code object for ``ARCH`` with the instructions of its kernels counted."""
         try:
             dynamic = Dynamic(file, read_header(file))
             symbols = {symbol.name: symbol for symbol in dynamic.definitions()}
@@ -73,6 +66,10 @@ class _Decoding:
             return replace(kernel, unread=f"its machine code was not read: no more than {MAX_INSTRUCTIONS} are decoded")
         mix, loop, unread = _counted(code, start)
         return replace(kernel, instructions=mix, hot_loop=loop, unread=unread)
+
+
+def _unread(found: CodeObject, why: str) -> CodeObject:
+    return replace(found, kernels=tuple(replace(kernel, unread=why) for kernel in found.kernels))
 
 
 @lru_cache(maxsize=_KEPT)

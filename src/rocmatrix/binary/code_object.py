@@ -9,10 +9,8 @@ from dataclasses import replace
 
 from rocmatrix.binary.facts import CodeObject, UnreadableError
 from rocmatrix.binary.header import Header, read_header
-from rocmatrix.binary.kernel_facts import Kernel
 from rocmatrix.binary.metadata import KIND, MAX_NOTE, OWNER, read_metadata
 from rocmatrix.binary.notes import find_note
-from rocmatrix.binary.occupancy import occupancy
 from rocmatrix.binary.reading import Reading
 from rocmatrix.binary.window import Window
 
@@ -35,10 +33,7 @@ def read_code_object(file: Window, promised: CodeObject, reading: Reading) -> Co
     Args:
         file: the code object.
         promised: what is known of it by its place: id of the entry, arch and features, size, offset.
-        reading: how it is read.
-
-    Raises:
-        UnreadableError: the budget of the file is spent.
+        reading: how its file is read.
     """
     try:
         header = read_header(file)
@@ -55,36 +50,22 @@ def read_code_object(file: Window, promised: CodeObject, reading: Reading) -> Co
         elf_features=_pinned_features(header),
         version=header.abi_version + 2,
     )
-    note: bytes | None = None
-    if header.abi_version >= _METADATA_SINCE:
-        try:
-            note = find_note(file, header, OWNER, KIND, MAX_NOTE)
-        except UnreadableError as err:
-            read = replace(read, metadata_problem=str(err))
-        reading.budget.metadata(len(note or b""))
-    read = _with_metadata(note, read) if read.metadata_problem is None else read
-    return reading.inspect(file, read) if reading.inspect else read
-
-
-def _with_metadata(note: bytes | None, read: CodeObject) -> CodeObject:
-    if (read.version or 0) < _METADATA_SINCE + 2:
-        return replace(read, metadata_problem=f"metadata of code object version {read.version} is not read")
-    if note is None:
-        return replace(read, metadata_problem="there is no metadata note")
     try:
-        metadata = read_metadata(note)
+        read = _with_metadata(file, header, read, reading)
     except UnreadableError as err:
         return replace(read, metadata_problem=str(err))
-    return replace(
-        read,
-        target=metadata.target or None,
-        kernels=tuple(_with_occupancy(kernel, read.elf_arch) for kernel in metadata.kernels),
-    )
+    return reading.decoder.inspect(file, read) if reading.decoder.missing(read.elf_arch or "") is None else read
 
 
-def _with_occupancy(kernel: Kernel, arch: str | None) -> Kernel:
-    found = occupancy(kernel, arch)
-    return kernel if found is None else replace(kernel, occupancy=found)
+def _with_metadata(file: Window, header: Header, read: CodeObject, reading: Reading) -> CodeObject:
+    if header.abi_version < _METADATA_SINCE:
+        raise UnreadableError(f"metadata of code object version {read.version} is not read")
+    note = find_note(file, header, OWNER, KIND, MAX_NOTE)
+    if note is None:
+        raise UnreadableError("there is no metadata note")
+    reading.budget.metadata(len(note))
+    metadata = read_metadata(note, read.elf_arch, reading)
+    return replace(read, target=metadata.target or None, kernels=metadata.kernels)
 
 
 def _pinned_features(header: Header) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Sequence
 
 from rocmatrix.binary.dynamic import Dynamic, Tag
 from rocmatrix.binary.facts import ElfFacts, Relro, UnreadableError
-from rocmatrix.binary.header import EXECUTABLE, Header, read_header
+from rocmatrix.binary.header import EXECUTABLE, Header, Span, loaded_spans, read_header
 from rocmatrix.binary.marks import read_build_id, read_comments, read_cxx_signs
 from rocmatrix.binary.window import Window, window
 
@@ -20,8 +21,14 @@ _BIND_NOW, _NOW = 0x8, 0x1
 """DF_BIND_NOW of DT_FLAGS, DF_1_NOW of DT_FLAGS_1."""
 
 
-def read_shared_object(data: bytes | mmap.mmap | Window) -> tuple[Header, ElfFacts]:
+def read_shared_object(
+    data: bytes | mmap.mmap | Window, spans: Sequence[Span] | None = None
+) -> tuple[Header, ElfFacts]:
     """Return what the loader reads of a shared object for x86-64 Linux, and what its makers left in it.
+
+    Args:
+        data: the whole file.
+        spans: where messages of C++ runtimes may be; ``None`` for all that the loader maps.
 
     Raises:
         UnreadableError: it is not one, or its tables are damaged.
@@ -31,12 +38,12 @@ def read_shared_object(data: bytes | mmap.mmap | Window) -> tuple[Header, ElfFac
     if header.machine != "EM_X86_64" or header.type != "ET_DYN":
         raise UnreadableError(f"this is not a shared object for x86-64 but {header.type} for {header.machine}")
     try:
-        return header, _facts(file, header)
+        return header, _facts(file, header, loaded_spans(header) if spans is None else spans)
     except struct.error as err:
         raise UnreadableError("a dynamic table is cut off") from err
 
 
-def _facts(file: Window, header: Header) -> ElfFacts:
+def _facts(file: Window, header: Header, spans: Sequence[Span]) -> ElfFacts:
     dynamic = Dynamic(file, header)
     needs, versions = dynamic.version_needs()
     symbols = tuple(dynamic.symbols(versions))
@@ -52,7 +59,7 @@ def _facts(file: Window, header: Header) -> ElfFacts:
         executable_stack=_executable_stack(header),
         text_relocations=dynamic.number(Tag.TEXTREL) is not None or bool(flags & _TEXT_RELOCATIONS),
         relro=_relro(header, dynamic, flags),
-        cxx=read_cxx_signs(file, header, symbols),
+        cxx=read_cxx_signs(file, header, symbols, spans),
         comments=read_comments(file, header),
     )
 

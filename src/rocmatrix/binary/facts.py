@@ -12,7 +12,7 @@ class UnreadableError(Exception):
     """A file is not what its place or its first bytes promise; the message is one sentence without the path."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DynamicSymbol:
     """A symbol that the loader resolves or offers.
 

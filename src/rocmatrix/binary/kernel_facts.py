@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class KernelArgument:
     """One argument in the kernarg segment.
 
@@ -33,7 +33,7 @@ class Limit(StrEnum):
     LDS = "LDS"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Occupancy:
     """How many waves of a kernel a SIMD can hold, for workgroups of the largest size that the kernel allows.
 
@@ -102,7 +102,7 @@ class HotLoop:
     mix: InstructionMix
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Kernel:
     """One kernel of a code object, from the metadata note; sizes in bytes, counts per work-item or wave as LLVM's.
 

@@ -7,11 +7,11 @@ with: what is read here describes a file and never decides alone whether it is g
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rocmatrix.binary.facts import CxxRuntime, CxxSigns, DynamicSymbol, UnreadableError
-from rocmatrix.binary.header import Header, loaded_spans
+from rocmatrix.binary.header import Header, Span
 from rocmatrix.binary.notes import find_note
 from rocmatrix.binary.window import Window
 
@@ -74,13 +74,14 @@ def read_comments(file: Window, header: Header) -> tuple[str, ...]:
     return ()
 
 
-def read_cxx_signs(file: Window, header: Header, symbols: Iterable[DynamicSymbol]) -> CxxSigns:
+def read_cxx_signs(file: Window, header: Header, symbols: Iterable[DynamicSymbol], spans: Sequence[Span]) -> CxxSigns:
     """Return how a file came by its C++ runtime.
 
     Args:
         file: the file.
         header: its header.
         symbols: its dynamic symbols.
+        spans: where to look for messages of runtimes.
     """
     defined = {symbol.name for symbol in symbols if symbol.defined and symbol.name in ABI_FUNCTIONS}
     undefined = {symbol.name for symbol in symbols if not symbol.defined and symbol.name in ABI_FUNCTIONS}
@@ -88,14 +89,13 @@ def read_cxx_signs(file: Window, header: Header, symbols: Iterable[DynamicSymbol
     return CxxSigns(
         defined=tuple(sorted(defined | (local or set()))),
         undefined=tuple(sorted(undefined)),
-        inside=tuple(runtime for message, runtime in _MESSAGES.items() if _is_loaded(file, header, message)),
+        inside=tuple(
+            runtime
+            for message, runtime in _MESSAGES.items()
+            if any(file.find(message, span.start, span.end) >= 0 for span in spans)
+        ),
         symbol_table=local is not None,
     )
-
-
-def _is_loaded(file: Window, header: Header, message: bytes) -> bool:
-    """Say whether some bytes are in what the loader maps."""
-    return any(file.find(message, span.start, span.end) >= 0 for span in loaded_spans(header))
 
 
 def _table_definitions(file: Window, header: Header) -> set[str] | None:

@@ -6,13 +6,14 @@ document asks, and a key that it calls optional may be absent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.binary.kernel_facts import Kernel, KernelArgument
+from rocmatrix.binary.occupancy import occupancy
+from rocmatrix.binary.reading import Reading
 
 MAX_NOTE = 1 << 25
 """Bytes of a metadata note; rocBLAS has code objects with some ten megabytes for thousands of kernels."""
@@ -21,6 +22,10 @@ MAX_KERNELS = 1 << 15
 
 OWNER, KIND = b"AMDGPU", 32
 """Owner and type (NT_AMDGPU_METADATA) of the note."""
+
+
+_NO_ARGUMENTS = b"\x90"
+"""An empty array."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,8 @@ class _Kernel(msgspec.Struct, frozen=True, kw_only=True):
     sgpr_spills: int | None = msgspec.field(name=".sgpr_spill_count", default=None)
     dynamic_stack: bool | None = msgspec.field(name=".uses_dynamic_stack", default=None)
     required_workgroup: tuple[int, int, int] | None = msgspec.field(name=".reqd_workgroup_size", default=None)
-    args: tuple[_Argument, ...] = msgspec.field(name=".args", default=())
+    args: msgspec.Raw = msgspec.field(name=".args", default=msgspec.Raw(_NO_ARGUMENTS))
+    """Decoded apart: equal layouts, of which a library has thousands, only once."""
 
 
 class _Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,49 +69,71 @@ class _Note(msgspec.Struct, frozen=True, kw_only=True):
     target: str = msgspec.field(name="amdhsa.target", default="")
 
 
-def read_metadata(note: bytes) -> CodeMetadata:
+def read_metadata(note: bytes, arch: str | None, reading: Reading) -> CodeMetadata:
     """Return what the description of a metadata note says.
+
+    Args:
+        note: the description.
+        arch: the processor that the code object is for.
+        reading: how its file is read.
 
     Raises:
         UnreadableError: it is not such a note.
     """
     try:
         read = msgspec.msgpack.decode(note, type=_Note)
+        if len(read.kernels) > MAX_KERNELS:
+            raise UnreadableError(f"the metadata note speaks of {len(read.kernels)} kernels")
+        unread = reading.decoder.missing(arch or "")
+        kernels = tuple(_kernel(kernel, arch, unread, reading) for kernel in read.kernels)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
         raise UnreadableError(f"the metadata note is damaged: {err}") from err
-    if len(read.kernels) > MAX_KERNELS:
-        raise UnreadableError(f"the metadata note speaks of {len(read.kernels)} kernels")
-    return CodeMetadata(target=read.target, kernels=tuple(_kernels(read)))
+    return CodeMetadata(target=read.target, kernels=kernels)
 
 
-def _kernels(read: _Note) -> Iterator[Kernel]:
-    """Give the kernels; equal layouts of arguments, of which a library has thousands, are kept once."""
-    layouts: dict[tuple[_Argument, ...], tuple[KernelArgument, ...]] = {}
-    for kernel in read.kernels:
-        layout = layouts.get(kernel.args)
-        if layout is None:
-            layout = layouts[kernel.args] = tuple(map(_argument, kernel.args))
-        yield Kernel(
-            name=kernel.name,
-            symbol=kernel.symbol,
-            vgprs=kernel.vgprs,
-            agprs=kernel.agprs,
-            sgprs=kernel.sgprs,
-            vgpr_spills=kernel.vgpr_spills,
-            sgpr_spills=kernel.sgpr_spills,
-            lds=kernel.lds,
-            scratch=kernel.scratch,
-            dynamic_stack=kernel.dynamic_stack,
-            max_workgroup=kernel.max_workgroup,
-            required_workgroup=kernel.required_workgroup,
-            wavefront=kernel.wavefront,
-            kernarg_size=kernel.kernarg_size,
-            kernarg_align=kernel.kernarg_align,
-            arguments=layout,
-        )
-
-
-def _argument(read: _Argument) -> KernelArgument:
-    return KernelArgument(
-        offset=read.offset, size=read.size, kind=read.value_kind, name=read.name, address_space=read.address_space
+def _kernel(read: _Kernel, arch: str | None, unread: str | None, reading: Reading) -> Kernel:
+    names = reading.names
+    return Kernel(
+        name=names.setdefault(read.name, read.name),
+        symbol=names.setdefault(read.symbol, read.symbol),
+        vgprs=read.vgprs,
+        agprs=read.agprs,
+        sgprs=read.sgprs,
+        vgpr_spills=read.vgpr_spills,
+        sgpr_spills=read.sgpr_spills,
+        lds=read.lds,
+        scratch=read.scratch,
+        dynamic_stack=read.dynamic_stack,
+        max_workgroup=read.max_workgroup,
+        required_workgroup=read.required_workgroup,
+        wavefront=read.wavefront,
+        kernarg_size=read.kernarg_size,
+        kernarg_align=read.kernarg_align,
+        arguments=_layout(bytes(read.args), reading),
+        occupancy=occupancy(
+            arch,
+            vgprs=read.vgprs,
+            sgprs=read.sgprs,
+            lds=read.lds,
+            max_workgroup=read.max_workgroup,
+            wavefront=read.wavefront,
+        ),
+        unread=unread,
     )
+
+
+def _layout(args: bytes, reading: Reading) -> tuple[KernelArgument, ...]:
+    if (known := reading.layouts.get(args)) is not None:
+        return known
+    names = reading.names
+    reading.layouts[args] = layout = tuple(
+        KernelArgument(
+            offset=argument.offset,
+            size=argument.size,
+            kind=names.setdefault(argument.value_kind, argument.value_kind),
+            name=names.setdefault(argument.name, argument.name),
+            address_space=argument.address_space and names.setdefault(argument.address_space, argument.address_space),
+        )
+        for argument in msgspec.msgpack.decode(args, type=tuple[_Argument, ...])
+    )
+    return layout

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
 
-from rocmatrix.binary.kernel_facts import Kernel, Limit, Occupancy
+from rocmatrix.binary.kernel_facts import Limit, Occupancy
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,24 +27,35 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True):
     arch: dict[str, Unit]
 
 
-def occupancy(kernel: Kernel, arch: str | None) -> Occupancy | None:
+@lru_cache(maxsize=4096)
+def occupancy(
+    arch: str | None, *, vgprs: int, sgprs: int, lds: int, max_workgroup: int, wavefront: int
+) -> Occupancy | None:
     """Return how many waves of a kernel a SIMD can hold; ``None`` where the numbers of the arch are not known.
 
     Workgroups are taken to be as large as the kernel allows, and to use no LDS beyond the static.
+
+    Args:
+        arch: processor, e.g. ``gfx942``.
+        vgprs: VGPRs and AGPRs together.
+        sgprs: SGPRs.
+        lds: bytes of static LDS of a workgroup.
+        max_workgroup: work-items of a workgroup at most.
+        wavefront: lanes of a wave.
     """
     table = _table()
     unit = table.arch.get(arch or "")
-    if unit is None or kernel.wavefront <= 0 or kernel.max_workgroup <= 0:
+    if unit is None or wavefront <= 0 or max_workgroup <= 0:
         return None
-    waves = -(-kernel.max_workgroup // kernel.wavefront)
+    waves = -(-max_workgroup // wavefront)
     slots = unit.waves * unit.simds if waves == 1 else min(unit.waves * unit.simds // waves, unit.groups)
-    held = unit.lds[0] // _rounded(kernel.lds, unit.lds[1]) if kernel.lds > 0 else None
-    vector = min(unit.vector[0] // _rounded(max(kernel.vgprs, 1), unit.vector[1]), unit.waves)
+    held = unit.lds[0] // _rounded(lds, unit.lds[1]) if lds > 0 else None
+    vector = min(unit.vector[0] // _rounded(max(vgprs, 1), unit.vector[1]), unit.waves)
     by_lds = None if held is None else _per_simd(min(held, slots), waves, unit)
     limits = {
         Limit.WAVE_SLOTS: _per_simd(slots, waves, unit),
         Limit.VECTOR_REGISTERS: vector,
-        Limit.SCALAR_REGISTERS: _by_scalar(kernel.sgprs, unit),
+        Limit.SCALAR_REGISTERS: _by_scalar(sgprs, unit),
         Limit.LDS: unit.waves if by_lds is None else by_lds,
     }
     limit = min(limits, key=lambda name: limits[name])

@@ -26,7 +26,12 @@ COMPRESSED_MAGIC = compressed.MAGIC
 MAX_BUNDLES = 65_536
 """Bundles and code objects of one file: one for each translation unit."""
 
+MAX_HITS = 1 << 18
+"""Places that begin as GPU code may, most of them by chance in real files."""
+
 _MAGICS = (bundle.MAGIC, compressed.MAGIC, package.MAGIC, ELF_MAGIC)
+_PIECE = 1 << 20
+"""Bytes that are looked through at once."""
 _HEAD = 64
 """Bytes that tell which of these it is."""
 _PAGE = 4096
@@ -35,10 +40,17 @@ _PAGE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class GpuCode:
-    """The GPU code of a file: bundles and packages, and code objects outside of any, both in order."""
+    """The GPU code of a file.
+
+    Attributes:
+        bundles: bundles and packages, in order.
+        code_objects: code objects outside of any, in order.
+        rest: the parts that were looked through and hold no GPU code.
+    """
 
     bundles: tuple[Bundle, ...]
     code_objects: tuple[CodeObject, ...]
+    rest: tuple[Span, ...]
 
 
 def read_bundles(data: bytes | mmap.mmap | Window, header: Header, machines: Mapping[int, str]) -> tuple[Bundle, ...]:
@@ -50,7 +62,7 @@ def read_bundles(data: bytes | mmap.mmap | Window, header: Header, machines: Map
         machines: machine number of a code object's ELF flags -> processor.
 
     Raises:
-        UnreadableError: there is more in it than an audit reads.
+        UnreadableError: there are more than ``MAX_BUNDLES`` of them.
     """
     return read_gpu_code(window(data), loaded_spans(header), Reading(machines=machines)).bundles
 
@@ -59,21 +71,43 @@ def read_gpu_code(file: Window, spans: Iterable[Span], reading: Reading) -> GpuC
     """Return the GPU code in some parts of a file.
 
     Raises:
-        UnreadableError: there are more than ``MAX_BUNDLES`` of it, or the budget of the file is spent.
+        UnreadableError: there are more than ``MAX_BUNDLES`` of it, or more than ``MAX_HITS`` places look like it.
     """
     bundles: list[Bundle] = []
     objects: list[CodeObject] = []
+    rest: list[Span] = []
+    hits = 0
     for span in spans:
         place, ahead = span.start, _Ahead(file, span)
         while (hit := ahead.next(place)) is not None:
+            hits += 1
+            before = place
             found, place = _read_at(file, hit, span, reading)
             if isinstance(found, Bundle):
                 bundles.append(found)
             elif found is not None:
                 objects.append(found)
-            if len(bundles) + len(objects) > MAX_BUNDLES:
-                raise UnreadableError(f"the file holds more than {MAX_BUNDLES} offload bundles")
-    return GpuCode(bundles=tuple(bundles), code_objects=tuple(objects))
+            rest.append(Span(start=before, end=hit if found else place, address=span.address + before - span.start))
+            if len(bundles) + len(objects) > MAX_BUNDLES or hits > MAX_HITS:
+                raise UnreadableError(
+                    f"the file holds more than {MAX_BUNDLES} offload bundles, or what looks like them"
+                )
+        rest.append(Span(start=place, end=span.end, address=span.address + place - span.start))
+    return GpuCode(bundles=tuple(bundles), code_objects=tuple(objects), rest=tuple(_joined(rest)))
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Give spans that are not empty; those of which one ends where the next begins as one."""
+    last: Span | None = None
+    for span in spans:
+        if last is not None and last.end == span.start:
+            last = replace(last, end=span.end)
+        elif span.end > span.start:
+            if last is not None:
+                yield last
+            last = span
+    if last is not None:
+        yield last
 
 
 def unbundle(data: bytes) -> tuple[BundleEntry, ...]:
@@ -97,23 +131,31 @@ def unbundle(data: bytes) -> tuple[BundleEntry, ...]:
 
 
 class _Ahead:
-    """Looks for the next magic in a span; each is looked for once, not again for every other that is found."""
+    """Looks for the next magic in a span, a piece of it at a time, so that what is skipped is never looked through.
+
+    Within a piece each magic is looked for once, not again for every other that is found.
+    """
 
     def __init__(self, file: Window, span: Span) -> None:
         self._file = file
         self._end = span.end
+        self._piece = span.start
         self._next = dict.fromkeys(_MAGICS, -1)
 
     def next(self, place: int) -> int | None:
         """Return where the next magic from a place on is; ``None`` if there is none."""
-        for magic, known in list(self._next.items()):
-            if known < place:
-                found = self._file.find(magic, place, self._end)
-                if found < 0:
-                    del self._next[magic]
-                else:
-                    self._next[magic] = found
-        return min(self._next.values(), default=None)
+        while True:
+            fresh = place >= self._piece
+            if fresh:
+                self._piece = min(place + _PIECE, self._end)
+            for magic, known in self._next.items():
+                if fresh or -1 < known < place:
+                    self._next[magic] = self._file.find(magic, place, min(self._piece + len(magic) - 1, self._end))
+            if hits := [known for known in self._next.values() if known >= 0]:
+                return min(hits)
+            if self._piece >= self._end:
+                return None
+            place = self._piece
 
 
 def _read_at(file: Window, hit: int, span: Span, reading: Reading) -> tuple[Bundle | CodeObject | None, int]:

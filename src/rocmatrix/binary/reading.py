@@ -6,27 +6,46 @@ that point at one large note. What is done is therefore counted for the whole fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rocmatrix.binary.facts import CodeObject, UnreadableError
+from rocmatrix.binary.kernel_facts import KernelArgument
 from rocmatrix.binary.window import Window
 
 MAX_CONTENT = 1 << 32
 """Bytes that all compressed bundles of a file may have when they are uncompressed."""
-MAX_METADATA = 1 << 27
-"""Bytes of all metadata notes of a file; a library of 140 MB for 10 archs has 8 MB of them."""
-
-Inspect = Callable[[Window, CodeObject], CodeObject]
-"""Looks at the bytes of a code object that was read, and returns what it knows with more in it."""
+MAX_METADATA = 1 << 28
+"""Bytes of all metadata notes of a file; Debian's librocblas (a gigabyte for ten archs) has 150 MB of them."""
 
 
-class BudgetError(UnreadableError):
-    """A file asks for more than is done for any: nothing more of it is read."""
+class Decoder(Protocol):
+    """Looks at the machine code of code objects that were read."""
+
+    def missing(self, arch: str) -> str | None:
+        """Return why the code of a processor cannot be looked at, one sentence; ``None`` if it can."""
+
+    def inspect(self, file: Window, found: CodeObject) -> CodeObject:
+        """Return what is known of a code object with more in it, from its bytes."""
+
+
+class NoDecoder:
+    """Looks at no machine code."""
+
+    def missing(self, arch: str) -> str | None:
+        """Return that nobody looked."""
+        del arch
+        return "its machine code was not looked at"
+
+    def inspect(self, file: Window, found: CodeObject) -> CodeObject:
+        """Return what was given."""
+        del file
+        return found
 
 
 class Budget:
-    """How much of a file is read at most. What goes beyond it raises ``BudgetError``."""
+    """How much of a file is read at most, counted."""
 
     def __init__(self) -> None:
         """Start with nothing spent."""
@@ -34,16 +53,24 @@ class Budget:
         self._metadata = 0
 
     def content(self, size: int) -> None:
-        """Count bytes that were uncompressed."""
+        """Count bytes that are to be uncompressed.
+
+        Raises:
+            UnreadableError: it is more than what is left; nothing was counted.
+        """
+        if self._content + size > MAX_CONTENT:
+            raise UnreadableError(f"it was not read: no more than {MAX_CONTENT} bytes of one file are uncompressed")
         self._content += size
-        if self._content > MAX_CONTENT:
-            raise BudgetError(f"its offload bundles uncompress to more than {MAX_CONTENT} bytes")
 
     def metadata(self, size: int) -> None:
-        """Count bytes of a metadata note."""
+        """Count bytes of a metadata note that is to be read.
+
+        Raises:
+            UnreadableError: it is more than what is left; nothing was counted.
+        """
+        if self._metadata + size > MAX_METADATA:
+            raise UnreadableError(f"its metadata was not read: no more than {MAX_METADATA} bytes of one file are")
         self._metadata += size
-        if self._metadata > MAX_METADATA:
-            raise BudgetError(f"the metadata of its code objects takes more than {MAX_METADATA} bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +79,14 @@ class Reading:
 
     Attributes:
         machines: machine number of a code object's ELF flags -> processor.
-        inspect: looks closer at each code object that could be read; ``None`` if nobody does.
+        decoder: looks at the machine code.
         budget: of the file.
+        names: strings of its metadata, each kept once: a kernel has the same name for every arch.
+        layouts: layouts of arguments alike, by their bytes in the metadata.
     """
 
     machines: Mapping[int, str]
-    inspect: Inspect | None = None
+    decoder: Decoder = field(default_factory=NoDecoder)
     budget: Budget = field(default_factory=Budget)
+    names: dict[str, str] = field(default_factory=dict)
+    layouts: dict[bytes, tuple[KernelArgument, ...]] = field(default_factory=dict)

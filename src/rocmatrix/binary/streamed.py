@@ -11,7 +11,7 @@ from rocmatrix.binary.bundle import Entry
 from rocmatrix.binary.code_object import read_code_object
 from rocmatrix.binary.compressed import Content, Head, open_content
 from rocmatrix.binary.facts import Bundle, BundleKind, CodeObject, UnreadableError
-from rocmatrix.binary.reading import BudgetError, Reading
+from rocmatrix.binary.reading import Reading
 from rocmatrix.binary.window import Window
 
 MAX_CODE_OBJECT = 1 << 29
@@ -22,9 +22,6 @@ def read_streamed(file: Window, offset: int, head: Head, reading: Reading) -> Bu
     """Return what the compressed bundle at an offset of a file holds.
 
     What was read before something turned out to be damaged is kept, beside what is wrong.
-
-    Raises:
-        UnreadableError: the budget of the file is spent.
     """
     compression = head.compression(file.size - offset)
     objects: dict[int, CodeObject] = {}
@@ -32,14 +29,12 @@ def read_streamed(file: Window, offset: int, head: Head, reading: Reading) -> Bu
     with open_content(file, offset, head) as content:
         try:
             head.check(file.size - offset)
+            reading.budget.content(head.uncompressed)
             entries, taken = bundle.read_table(content.read)
             objects.update(_objects(content, entries, taken, reading))
             content.finish()
-        except BudgetError:
-            raise
         except UnreadableError as err:
             problem = str(err)
-        reading.budget.content(content.place)
     return Bundle(
         offset=offset,
         code_objects=tuple(objects[index] for index in sorted(objects)),
