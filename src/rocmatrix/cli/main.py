@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import rocmatrix
-from rocmatrix.cli import audit, build, check, collect, doctor, failures, plan, run, streams
+from rocmatrix.cli import audit, build, check, collect, doctor, failures, matrix, plan, run, streams
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
 
@@ -19,6 +19,7 @@ VERBS: tuple[Verb, ...] = (
     check.VERB,
     collect.VERB,
     doctor.VERB,
+    matrix.VERB,
 )
 """In the order of ``rocmatrix --help``: the main job first, then its parts."""
 

@@ -71,7 +71,12 @@ class Stream:
 
 @dataclass(frozen=True, kw_only=True)
 class RocmRelease:
-    """A minor release of ROCm, e.g. 10.0, its stream, and what it says in ``torch.version.hip``, e.g. 7.15."""
+    """A minor release of ROCm, e.g. 10.0, its stream, and what it says in ``torch.version.hip``, e.g. 7.15.
+
+    Attributes:
+        assumed: whether ``hip`` is the release's own number only because that of similar releases is; pairs with it
+            stay unverified however many wheels there are.
+    """
 
     release: str
     stream: str
@@ -79,6 +84,7 @@ class RocmRelease:
     date: str
     source: str
     verified: bool
+    assumed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
