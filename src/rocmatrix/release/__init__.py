@@ -1,0 +1,1 @@
+"""STAGE: publishes collected variants, all of a kernel's or none: staged, verified, promoted, tagged."""

@@ -1,0 +1,210 @@
+"""The Hub by its API: huggingface_hub, with the time limits that it does not have, and nothing repeated."""
+
+from __future__ import annotations
+
+import io
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    constants,
+    set_client_factory,
+    snapshot_download,
+)
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils.tqdm import disable_progress_bars
+
+from rocmatrix.errors import MissingRequirementError, ReleaseError
+from rocmatrix.release.credentials import Credential
+from rocmatrix.release.hub import Change, MovedError, References, TransientError
+from rocmatrix.release.trees import HubFile, LocalFile, Tree
+
+_KERNEL = "kernel"
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_UNAUTHORIZED, _FORBIDDEN, _CONFLICT, _PRECONDITION = 401, 403, 409, 412
+_REQUEST_SECONDS = 60.0
+"""Longest silence of a server within one request; huggingface_hub 2.4.0 has no limit of its own."""
+
+
+def limit_requests(seconds: float = _REQUEST_SECONDS) -> None:
+    """Give every request of huggingface_hub in this process a time limit, and no progress bars.
+
+    Raises:
+        MissingRequirementError: Xet is on. With it huggingface_hub uploads in several commits, and does not fall back.
+    """
+    if not constants.HF_HUB_DISABLE_XET:
+        raise MissingRequirementError(
+            "HF_HUB_DISABLE_XET is not set, and uploads by Xet are several commits",
+            fix="Set HF_HUB_DISABLE_XET=1 before rocmatrix starts; its command line does.",
+        )
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    set_client_factory(lambda: httpx2.Client(follow_redirects=True, timeout=httpx2.Timeout(seconds)))
+
+
+class ApiHub:
+    """Implements ``Hub`` by the Hub's own API."""
+
+    def __init__(self, endpoint: str, credential: Credential) -> None:
+        """Keep address and credential; nothing is asked yet."""
+        self._endpoint = endpoint.rstrip("/")
+        self._credential = credential
+        self._api = HfApi(endpoint=self._endpoint, token=credential.token or False)
+
+    @property
+    def name(self) -> str:
+        """Its address."""
+        return self._endpoint
+
+    def references(self, repository: str) -> References | None:
+        """Return branches and tags; ``None`` if there is no such repository."""
+        with self._translated(repository):
+            try:
+                refs = self._api.list_repo_refs(repository, repo_type=_KERNEL)
+            except RepositoryNotFoundError:
+                return None
+        return References(
+            branches={each.name: each.target_commit for each in refs.branches},
+            tags={each.name: each.target_commit for each in refs.tags},
+        )
+
+    def create_repository(self, repository: str) -> None:
+        """Make an empty kernel repository."""
+        with self._translated(repository):
+            self._api.create_repo(repository, repo_type=_KERNEL)
+
+    def create_branch(self, repository: str, branch: str, commit: str) -> None:
+        """Let a new branch begin at a commit."""
+        with self._translated(repository):
+            self._api.create_branch(repository, branch=branch, revision=commit, repo_type=_KERNEL)
+
+    def delete_branch(self, repository: str, branch: str) -> None:
+        """Delete a branch."""
+        with self._translated(repository):
+            self._api.delete_branch(repository, branch=branch, repo_type=_KERNEL)
+
+    def create_tag(self, repository: str, tag: str, commit: str, message: str) -> None:
+        """Tag a commit."""
+        with self._translated(repository):
+            self._api.create_tag(repository, tag=tag, tag_message=message, revision=commit, repo_type=_KERNEL)
+
+    def tree(self, repository: str, commit: str) -> Tree:
+        """Return all files of a commit."""
+        with self._translated(repository):
+            rows = self._api.list_repo_tree(repository, recursive=True, revision=commit, repo_type=_KERNEL)
+            return {row.path: _hub_file(row) for row in rows if isinstance(row, RepoFile)}
+
+    def read(self, repository: str, commit: str, path: str) -> bytes:
+        """Return the bytes of one small file of a commit."""
+        with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
+            self.download(repository, commit, [path], Path(folder))
+            return (Path(folder) / path).read_bytes()
+
+    def commit(self, repository: str, branch: str, change: Change, *, parent: str) -> str:
+        """Commit to a branch whose head is ``parent``, and return the new head.
+
+        How each file is uploaded is asked with an empty list of ignored names, so that no ``.gitignore`` hides a file
+        that was promised.
+        """
+        additions = [CommitOperationAdd(path, _stream_or_path(file)) for path, file in change.additions.items()]
+        deletions = [CommitOperationDelete(path, is_folder=False) for path in change.deletions]
+        summary, _, description = change.message.partition("\n\n")
+        with self._translated(repository):
+            self._api.preupload_lfs_files(
+                repository, additions, revision=branch, repo_type=_KERNEL, free_memory=False, gitignore_content=""
+            )
+            done = self._api.create_commit(
+                repository,
+                [*additions, *deletions],
+                commit_message=summary,
+                commit_description=description,
+                revision=branch,
+                repo_type=_KERNEL,
+                parent_commit=parent,
+            )
+        return done.oid
+
+    def download(self, repository: str, commit: str, paths: Iterable[str], folder: Path) -> None:
+        """Fetch files of a commit anew, past all caches, to the same paths below a folder."""
+        with tempfile.TemporaryDirectory(prefix="rocmatrix-cache-") as cache, self._translated(repository):
+            snapshot = snapshot_download(
+                repository,
+                repo_type=_KERNEL,
+                revision=commit,
+                allow_patterns=[_literal(path) for path in paths],
+                cache_dir=cache,
+                endpoint=self._endpoint,
+                token=self._credential.token or False,
+            )
+            shutil.copytree(snapshot, folder, dirs_exist_ok=True)
+
+    @contextmanager
+    def _translated(self, repository: str) -> Iterator[None]:
+        """Turn what huggingface_hub raises into what a release understands; no token is in any of it."""
+        try:
+            yield
+        except HfHubHTTPError as err:
+            raise self._refusal(err, repository) from err
+        except (httpx2.TransportError, LocalEntryNotFoundError) as err:
+            raise TransientError(self._credential.masked(f"no answer from {self._endpoint}: {_cause(err)}")) from err
+        except (RuntimeError, ValueError) as err:  # an upload or a batch of LFS objects: the cause says what it was
+            cause = err.__cause__
+            if isinstance(cause, HfHubHTTPError):
+                raise self._refusal(cause, repository) from err
+            if isinstance(cause, httpx2.TransportError) or "LFS" in str(err):
+                raise TransientError(self._credential.masked(str(cause or err))) from err
+            raise
+
+    def _refusal(self, err: HfHubHTTPError, repository: str) -> Exception:
+        status = err.response.status_code
+        said = self._credential.masked(_server_message(err))
+        if status in _TRANSIENT:
+            return TransientError(f"{self._endpoint} answered {status}: {said}", wait=_retry_after(err))
+        if status in {_CONFLICT, _PRECONDITION}:
+            return MovedError(said)
+        if status in {_UNAUTHORIZED, _FORBIDDEN}:
+            return ReleaseError(
+                f"{self._endpoint} does not allow it ({status}): {said}",
+                where=repository,
+                fix=f"The credential was {self._credential.source}. It needs the role write for "
+                f"{repository.partition('/')[0]}; a new kernel repository also needs approval.",
+            )
+        return ReleaseError(f"{self._endpoint} refused with {status}: {said}", where=repository)
+
+
+def _stream_or_path(file: LocalFile) -> str | io.BytesIO:
+    return str(file.source) if file.source is not None else io.BytesIO(file.content or b"")
+
+
+def _hub_file(row: RepoFile) -> HubFile:
+    return HubFile(oid=row.blob_id, size=row.size, sha256=row.lfs.sha256 if row.lfs else None)
+
+
+def _literal(path: str) -> str:
+    """Return a pattern that matches one path: huggingface_hub takes shell patterns."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
+
+
+def _server_message(err: HfHubHTTPError) -> str:
+    return " ".join((err.server_message or str(err).partition("\n")[0]).split())
+
+
+def _cause(err: BaseException) -> str:
+    while err.__cause__ is not None:
+        err = err.__cause__
+    return str(err) or type(err).__name__
+
+
+def _retry_after(err: HfHubHTTPError) -> float | None:
+    """Return the seconds of ``Retry-After``; a date is not understood, and the usual wait applies."""
+    value = err.response.headers.get("Retry-After", "")
+    return float(value) if value.isdigit() else None

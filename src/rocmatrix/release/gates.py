@@ -1,0 +1,87 @@
+"""What has to hold before anything is written: pure functions from what is known to what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rocmatrix.errors import ReleaseError
+from rocmatrix.metadata import Metadata
+from rocmatrix.plan.model import CellState, Plan
+from rocmatrix.records import Coverage, Isolation, Tested
+from rocmatrix.release.content import Content
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowances:
+    """What an author lets pass.
+
+    Attributes:
+        toolchains: recipes whose output may be released.
+        untested: whether variants that nothing executed may be released; the card names them.
+        host_builds: whether builds outside of a container may be.
+        drop: cells that earlier users lose, as ``torch2.12-rocm7.1``.
+    """
+
+    toolchains: frozenset[str]
+    untested: bool = False
+    host_builds: bool = False
+    drop: frozenset[str] = frozenset()
+
+
+def require_complete(plan: Plan, coverage: Coverage, content: Content) -> None:
+    """Refuse a set that lacks a promised variant, or that has one that nobody planned.
+
+    Raises:
+        ReleaseError: it names cells or variants.
+    """
+    promised = {cell.id for cell in plan.cells if cell.kernel == coverage.kernel and cell.state is CellState.SERVED}
+    missing = [f"{cell.cell} ({cell.reason})" for cell in coverage.cells if cell.cell in promised and not cell.variant]
+    if missing or not coverage.complete:
+        raise ReleaseError(
+            f"the set is not complete: nothing serves {_listed(missing)}",
+            where=coverage.kernel,
+            fix="Run `rocmatrix run` until every promised cell is served, or exclude the cell in matrix.yaml.",
+        )
+    planned = {unit.variant for unit in plan.units if unit.kernel == coverage.kernel}
+    collected = {each.variant for each in coverage.variants}
+    if set(content.variants) != planned or collected != planned:
+        odd = sorted(set(content.variants) ^ planned | collected ^ planned)
+        raise ReleaseError(
+            f"what was collected is not what was planned: {_listed(odd)}",
+            where=coverage.kernel,
+            fix="Run `rocmatrix collect` again with the same --matrix and --out.",
+        )
+
+
+def require_allowed(metadata: Mapping[str, Metadata], allowances: Allowances) -> None:
+    """Refuse variants whose toolchain, isolation or testing the author does not let pass.
+
+    Raises:
+        ReleaseError: it names the variants and what would allow them.
+    """
+    recipes = {name: each.rocmatrix.toolchain.recipe for name, each in metadata.items() if each.rocmatrix.toolchain}
+    wrong = [f"{name} (by {recipe})" for name, recipe in recipes.items() if recipe not in allowances.toolchains]
+    if wrong:
+        raise ReleaseError(
+            f"matrix.yaml does not allow the toolchain of {_listed(wrong)}",
+            fix="Build with a toolchain of release.allow-toolchains, or add it there.",
+        )
+    hosted = [name for name, each in metadata.items() if each.rocmatrix.isolation is not Isolation.CONTAINER]
+    if hosted and not allowances.host_builds:
+        raise ReleaseError(
+            f"not built in a container: {_listed(hosted)}",
+            fix="Build with --engine docker, or allow it with release.allow-host-builds in matrix.yaml.",
+        )
+    untested = [name for name, each in metadata.items() if each.rocmatrix.checked.tested is Tested.UNTESTED]
+    if untested and not allowances.untested:
+        raise ReleaseError(
+            f"nothing has executed {_listed(untested)}",
+            fix="Run `rocmatrix check`, or say --allow-untested: the card will name them.",
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    all_names = list(names)
+    more = f" and {len(all_names) - 4} more" if len(all_names) > 4 else ""  # noqa: PLR2004 - a line's worth
+    return ", ".join(all_names[:4]) + more

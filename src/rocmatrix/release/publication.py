@@ -1,0 +1,293 @@
+"""One release onto one Hub: stage, verify, promote, compare, tag, card, clean.
+
+Each step looks at the Hub first and acts only on what is missing there, so that a release that was killed, whose
+answers were lost or whose machine is gone is simply run again. Until the promotion nothing that users load has changed;
+the promotion is one commit; the tag comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rocmatrix.errors import ReleaseError
+from rocmatrix.release.content import attributes
+from rocmatrix.release.final_tree import change, holds, owners, require_ours
+from rocmatrix.release.hub import Change, MovedError, References
+from rocmatrix.release.journal import JournalFile, Step
+from rocmatrix.release.source_tag import Release, read_version
+from rocmatrix.release.trees import ATTRIBUTES, Tree, changed_between, compare, file_of, variants_of
+from rocmatrix.release.verification import Expectations, require_nothing_dropped, verify
+from rocmatrix.release.view import View
+
+MAIN, CARD = "main", "README.md"
+_RESTARTS = 5
+"""How often a release begins anew because somebody else committed meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is to be released.
+
+    Attributes:
+        release: the tag.
+        expectations: the set, and what it is held against.
+        message: of the commits and the tag.
+        card: bytes of README.md on ``main``.
+        source_commit: of the sources.
+    """
+
+    release: Release
+    expectations: Expectations
+    message: str
+    card: bytes
+    source_commit: str
+
+    @property
+    def branch(self) -> str:
+        """The branch that loaders look at for this major version."""
+        return f"v{self.release.major}"
+
+    @property
+    def staging(self) -> str:
+        """A branch that loaders ignore: they know ``v<number>`` only."""
+        return f"{'pre' if self.release.preliminary else 'staging'}/{self.release.tag}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """How a release ended: the tagged commit, and whether it was there before."""
+
+    commit: str
+    already: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Base:
+    """What a release builds on: the head of the version branch, or of ``main`` if there is no such branch yet."""
+
+    commit: str
+    tree: Tree
+    inherited: bool
+    ours: tuple[str, ...]
+
+
+class Publication:
+    """A release under way."""
+
+    def __init__(self, wanted: Wanted, view: View, journal: JournalFile, tell: Callable[[str], None]) -> None:
+        """Keep what it works with.
+
+        Args:
+            wanted: what is to be released.
+            view: the repository.
+            journal: where steps are noted.
+            tell: called with a sentence for each step.
+        """
+        self._wanted = wanted
+        self._view = view
+        self._journal = journal
+        self._tell = tell
+
+    def run(self) -> Released:
+        """Release, from wherever an earlier run stopped.
+
+        Raises:
+            ReleaseError: it is refused, or the Hub does not answer; users load what they loaded before, or the complete
+                new state.
+        """
+        for _ in range(_RESTARTS):
+            try:
+                return self._run()
+            except MovedError as err:
+                self._tell(f"somebody else changed {self._view.repository} meanwhile ({err}); beginning again")
+        raise ReleaseError(
+            f"{self._view.repository} is changed by others again and again",
+            fix="Wait until the other release is through, and run this one again.",
+        )
+
+    def _run(self) -> Released:
+        references = self._repository()
+        tagged = references.tags.get(self._wanted.release.tag)
+        head = tagged or self._published(references)
+        if tagged:
+            self._require_same(tagged)
+        else:
+            self._tag(head)
+        if not self._wanted.release.preliminary:
+            self._card()
+            self._clean()
+        return Released(commit=head, already=tagged is not None)
+
+    def _repository(self) -> References:
+        view = self._view
+
+        def make() -> None:
+            try:
+                view.hub.create_repository(view.repository)
+            except MovedError:
+                return  # somebody made it meanwhile
+
+        references = view.persistence.ensure(
+            f"the repository {view.repository}", lambda: view.hub.references(view.repository), make
+        )
+        self._journal.done(Step.REPOSITORY, references.branches.get(MAIN, ""))
+        return references
+
+    # -- stage, verify, promote ----------------------------------------------------------------------------------
+
+    def _published(self, references: References) -> str:
+        """Return a commit that holds the release, verified, where users of its kind look."""
+        base = self._base(references)
+        todo = self._change(base)
+        staged = self._stage(base, todo) if todo else base.commit
+        self._verify(staged, references)
+        if self._wanted.release.preliminary or (staged == base.commit and not base.inherited):
+            return staged
+        head = self._promote(base, todo, staged)
+        if self._view.tree(head) != self._view.tree(staged):
+            odd = changed_between(self._view.tree(staged), self._view.tree(head), outside=())
+            raise ReleaseError(
+                f"{self._wanted.branch} does not hold what was verified: {odd[0]} differs",
+                where=self._view.repository,
+                fix="Nothing was tagged. Run the release again.",
+            )
+        self._journal.done(Step.COMPARE, head)
+        return head
+
+    def _base(self, references: References) -> _Base:
+        inherited = self._wanted.branch not in references.branches
+        commit = references.branches[MAIN if inherited else self._wanted.branch]
+        ours = self._view.our_variants(commit)
+        return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=ours)
+
+    def _change(self, base: _Base) -> Change:
+        content = self._wanted.expectations.content
+        found = owners(base.tree, base.ours)
+        if not base.inherited:
+            require_ours(content, found, where=f"{self._view.repository}@{self._wanted.branch}")
+        return change(
+            content,
+            base.tree,
+            found,
+            inherited=base.inherited,
+            attributes=attributes(self._view.read(base.commit, ATTRIBUTES)),
+            message=self._wanted.message,
+        )
+
+    def _stage(self, base: _Base, todo: Change) -> str:
+        """Return a commit on the staging branch that is the base with the release in it."""
+        view, staging = self._view, self._wanted.staging
+
+        def look() -> str | None:
+            head = view.references().branches.get(staging)
+            return head if head and holds(view.tree(head), base.tree, todo) else None
+
+        def act() -> None:
+            if staging in view.references().branches:
+                view.hub.delete_branch(view.repository, staging)
+            view.hub.create_branch(view.repository, staging, base.commit)
+            view.hub.commit(view.repository, staging, todo, parent=base.commit)
+
+        self._tell(f"staging {len(todo.additions)} files on {staging}")
+        head = view.persistence.ensure(f"the branch {staging}", look, act)
+        self._journal.done(Step.STAGE, head)
+        return head
+
+    def _verify(self, commit: str, references: References) -> None:
+        self._tell(f"verifying {commit[:12]}: every file fetched anew, every promise resolved by the client")
+        verify(self._view, commit, self._wanted.expectations)
+        previous = self._previous(references)
+        if previous is not None:
+            before = variants_of(self._view.tree(references.tags[previous]))
+            after = variants_of(self._view.tree(commit))
+            require_nothing_dropped(before, after, self._wanted.expectations, tag=previous)
+        self._journal.done(Step.VERIFY, commit)
+
+    def _previous(self, references: References) -> str | None:
+        """Return the last release of this major version before this one."""
+        this = self._wanted.release
+        known = [each for tag in references.tags if (each := read_version(tag)) and not each.preliminary]
+        before = [each for each in known if each.major == this.major and each.order < this.order]
+        return max(before, key=lambda each: each.order).tag if before else None
+
+    def _promote(self, base: _Base, todo: Change, staged: str) -> str:
+        """Let the version branch hold what was verified, in one step."""
+        view, branch = self._view, self._wanted.branch
+        before = None if base.inherited else base.commit
+
+        def look() -> str | None:
+            head = view.references().branches.get(branch)
+            if head == before:
+                return None
+            if head is None or view.tree(head) != view.tree(staged):
+                raise MovedError(f"{branch} is at {head}")
+            return head
+
+        def act() -> None:
+            if base.inherited:
+                view.hub.create_branch(view.repository, branch, staged)
+            else:
+                view.hub.commit(view.repository, branch, todo, parent=base.commit)
+
+        self._tell(f"promoting to {branch}")
+        head = view.persistence.ensure(f"the branch {branch}", look, act)
+        self._journal.done(Step.PROMOTE, head)
+        return head
+
+    # -- tag, card, clean ----------------------------------------------------------------------------------------
+
+    def _tag(self, head: str) -> None:
+        view, tag = self._view, self._wanted.release.tag
+
+        def look() -> str | None:
+            found = view.references().tags.get(tag)
+            if found not in {None, head}:
+                raise MovedError(f"{tag} is at {found}")
+            return found
+
+        def act() -> None:
+            view.hub.create_tag(view.repository, tag, head, self._wanted.message)
+
+        self._tell(f"tagging {head[:12]} as {tag}")
+        view.persistence.ensure(f"the tag {tag}", look, act)
+        self._journal.done(Step.TAG, head)
+
+    def _require_same(self, tagged: str) -> None:
+        """Refuse other content under a tag that exists.
+
+        Raises:
+            ReleaseError: it says how the two differ.
+        """
+        content = self._wanted.expectations.content
+        difference = compare(content.files, self._view.tree(tagged), inside=self._view.our_variants(tagged))
+        if difference:
+            raise ReleaseError(
+                f"{self._wanted.release.tag} was released with other content: the Hub {difference}",
+                where=f"{self._view.repository}@{self._wanted.release.tag}",
+                fix="A tag never moves. Release what changed under a new version.",
+            )
+
+    def _card(self) -> None:
+        view, card = self._view, file_of(self._wanted.card)
+
+        def look() -> str | None:
+            head = view.references().branches[MAIN]
+            return head if card.matches(view.tree(head).get(CARD)) else None
+
+        def act() -> None:
+            todo = Change(additions={CARD: card}, deletions=(), message=f"Card of {self._wanted.release.tag}")
+            view.hub.commit(view.repository, MAIN, todo, parent=view.references().branches[MAIN])
+
+        self._journal.done(Step.CARD, view.persistence.ensure("the card", look, act))
+
+    def _clean(self) -> None:
+        view, staging = self._view, self._wanted.staging
+
+        def look() -> bool | None:
+            return True if staging not in view.references().branches else None
+
+        view.persistence.ensure(
+            "removing the staging branch", look, lambda: view.hub.delete_branch(view.repository, staging)
+        )
+        self._journal.done(Step.CLEAN, "")

@@ -1,0 +1,125 @@
+"""The tag that a release is made from: its name, and that it is the commit that was built."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocmatrix.errors import MissingRequirementError, ReleaseError
+from rocmatrix.plan.model import PlannedKernel
+from rocmatrix.release.content import Content
+
+if TYPE_CHECKING:
+    from git import Repo
+
+_VERSION = re.compile(r"v(?P<major>0|[1-9]\d*)\.(?P<minor>0|[1-9]\d*)\.(?P<patch>0|[1-9]\d*)(?P<pre>-[0-9A-Za-z.-]+)?")
+"""Semantic Versioning 2.0.0, section 2 and 9, after a ``v``; build metadata is not used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What a tag says.
+
+    Attributes:
+        source: the tag in the sources' repository, ``gemm-v1.2.0`` where one repository holds several kernels.
+        tag: the tag on the Hub, ``v1.2.0``.
+        major: major version, the number of the Hub branch.
+        order: for comparing releases.
+        preliminary: a pre-release: loaders must not find it by version.
+    """
+
+    source: str
+    tag: str
+    major: int
+    order: tuple[int, int, int]
+    preliminary: bool
+
+
+def read_version(tag: str) -> Release | None:
+    """Return what a tag on the Hub says; ``None`` if it is no release of ours."""
+    match = _VERSION.fullmatch(tag)
+    if match is None:
+        return None
+    major, minor, patch = (int(match[name]) for name in ("major", "minor", "patch"))
+    preliminary = match["pre"] is not None
+    return Release(source=tag, tag=tag, major=major, order=(major, minor, patch), preliminary=preliminary)
+
+
+def read_tag(source: str, kernel: PlannedKernel, *, several: bool) -> Release:
+    """Return what a tag of the sources says.
+
+    Args:
+        source: the tag.
+        kernel: which kernel is released.
+        several: whether the repository holds more than one kernel, so that tags name theirs.
+
+    Raises:
+        ReleaseError: the tag is not of the form that this kernel's releases have, or of another major version.
+    """
+    prefix = f"{kernel.name}-" if several else ""
+    release = read_version(source.removeprefix(prefix)) if source.startswith(prefix) else None
+    if release is None:
+        raise ReleaseError(
+            f"{source!r} is no tag of a release of {kernel.name}",
+            where="--tag",
+            fix=f"Tags of its releases are {prefix}vX.Y.Z, with X = {kernel.version}, the version of its build.toml.",
+        )
+    if release.major != kernel.version:
+        raise ReleaseError(
+            f"{source} is of major version {release.major}, and build.toml says version = {kernel.version}",
+            where="--tag",
+            fix=f"Tag {prefix}v{kernel.version}.Y.Z, or change general.version and build again.",
+        )
+    return Release(
+        source=source, tag=release.tag, major=release.major, order=release.order, preliminary=release.preliminary
+    )
+
+
+def require_built_commit(release: Release, content: Content, project: Path) -> str:
+    """Return the commit of the tag, if it is what was built.
+
+    Raises:
+        ReleaseError: there is no such tag, it is not annotated, or the variants were built from another commit or from
+            changed files.
+        MissingRequirementError: git is not there.
+    """
+    try:
+        import git  # noqa: PLC0415 - fails where there is no git program
+    except ImportError as err:
+        raise MissingRequirementError("git is not installed", fix="Install git.") from err
+    try:
+        with git.Repo(project, search_parent_directories=True) as repo:
+            commit = _tagged_commit(repo, release)
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as err:
+        raise ReleaseError(
+            "a release is made from a tag, and this is no git repository", where=str(project), fix="Run `git init`."
+        ) from err
+    for variant, metadata in content.metadata.items():
+        built = metadata.provenance.kernel if metadata.provenance else None
+        if built is None or built.commit != commit or built.dirty:
+            state = "no known commit" if built is None else f"commit {built.commit[:12]}"
+            changed = " with changed files" if built and built.dirty else ""
+            raise ReleaseError(
+                f"{variant} was built from {state}{changed}, and {release.source} is commit {commit[:12]}",
+                fix=f"Check out {release.source}, and run `rocmatrix run` there.",
+            )
+    return commit
+
+
+def _tagged_commit(repo: Repo, release: Release) -> str:
+    found = next((tag for tag in repo.tags if tag.name == release.source), None)
+    if found is None:
+        raise ReleaseError(
+            f"there is no tag {release.source} in the repository of the sources",
+            where=str(repo.working_dir),
+            fix=f"Run `git tag -a {release.source} -m '…'` at the commit that was built.",
+        )
+    if found.tag is None:
+        raise ReleaseError(
+            f"{release.source} is no annotated tag, so that nobody knows who made it and when",
+            where=str(repo.working_dir),
+            fix=f"Run `git tag -a -f {release.source} -m '…'`.",
+        )
+    return str(found.commit.hexsha)

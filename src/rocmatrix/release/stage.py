@@ -1,0 +1,124 @@
+"""The stage ``release``: everything is looked at before anything is written, then the publication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocmatrix.errors import ReleaseError
+from rocmatrix.events import Emit, Notice
+from rocmatrix.plan.compat import Compat
+from rocmatrix.plan.manifest import Manifest
+from rocmatrix.plan.model import Plan, PlannedKernel
+from rocmatrix.release.card import CardFacts, make_card
+from rocmatrix.release.content import read_content
+from rocmatrix.release.gates import Allowances, require_allowed, require_complete
+from rocmatrix.release.hub import Hub
+from rocmatrix.release.journal import Journal, JournalFile
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock
+from rocmatrix.release.publication import Publication, Released, Wanted
+from rocmatrix.release.resolver import require_client
+from rocmatrix.release.serving import Pair
+from rocmatrix.release.source_tag import read_tag, require_built_commit
+from rocmatrix.release.verification import Expectations
+from rocmatrix.release.view import View
+from rocmatrix.store import Absent, Store
+
+JOURNAL = "release.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What somebody asks to be released.
+
+    Attributes:
+        tag: of the sources.
+        kernel: which one.
+        manifest: its build.toml.
+        project: its folder.
+        plan: the plan of the output folder.
+        compat: which torch and ROCm users may have.
+        allowances: what the author lets pass.
+        credential: where the credential came from, for the journal.
+    """
+
+    tag: str
+    kernel: PlannedKernel
+    manifest: Manifest
+    project: Path
+    plan: Plan
+    compat: Compat
+    allowances: Allowances
+    credential: str
+
+
+def prepare(request: Request, store: Store) -> Wanted:
+    """Look at everything that can be known without a Hub, and return what is to be released.
+
+    Raises:
+        ReleaseError: something stands in the way.
+        MissingRequirementError: the client's resolver or git is not there.
+    """
+    require_client()
+    release = read_tag(request.tag, request.kernel, several=len(request.plan.kernels) > 1)
+    coverage = store.read_coverage(request.kernel.name)
+    if isinstance(coverage, Absent):
+        raise ReleaseError(
+            f"nothing was collected: {coverage.reason}", where=request.kernel.name, fix="Run `rocmatrix run` first."
+        )
+    content = read_content(request.kernel, store=store, project=request.project)
+    require_complete(request.plan, coverage, content)
+    require_allowed(content.metadata, request.allowances)
+    commit = require_built_commit(release, content, request.project)
+    facts = CardFacts(
+        manifest=request.manifest,
+        plan=request.plan,
+        coverage=coverage,
+        content=content,
+        release=release,
+        commit=commit,
+    )
+    pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in request.compat.pairs for rocm in row.rocm)
+    drop = request.allowances.drop
+    return Wanted(
+        release=release,
+        expectations=Expectations(content=content, plan=request.plan, pairs=pairs, drop=drop),
+        message=f"{request.kernel.name} {release.tag}\n\nFrom {release.source} at {commit}.",
+        card=make_card(facts, request.project),
+        source_commit=commit,
+    )
+
+
+def publish(
+    wanted: Wanted, hub: Hub, *, store: Store, emit: Emit, credential: str, patience: Patience | None = None
+) -> Released:
+    """Release onto a Hub.
+
+    Raises:
+        ReleaseError: it was refused or failed; ``release.json`` says at which step.
+    """
+    kernel = wanted.expectations.content.kernel
+
+    def tell(message: str) -> None:
+        emit(Notice(level="info", message=message, where=kernel.name))
+
+    journal = JournalFile(
+        store.kernel_folder(kernel.name) / JOURNAL,
+        Journal(
+            kernel=kernel.name,
+            hub=hub.name,
+            repository=kernel.repo_id,
+            tag=wanted.release.tag,
+            source_commit=wanted.source_commit,
+            credential=credential,
+        ),
+    )
+    persistence = Persistence(SystemClock(), patience or Patience(), tell)
+    view = View(hub=hub, persistence=persistence, repository=kernel.repo_id)
+    try:
+        released = Publication(wanted, view, journal, tell).run()
+    except ReleaseError as err:
+        journal.end("stopped", err.what)
+        raise
+    journal.end("already released" if released.already else "released")
+    return released

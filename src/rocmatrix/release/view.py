@@ -1,0 +1,82 @@
+"""A repository on a Hub as a release looks at it: questions are repeated while the Hub fails, commits are read once."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocmatrix.errors import ReleaseError
+from rocmatrix.metadata import METADATA_NAME
+from rocmatrix.release.hub import Hub, References
+from rocmatrix.release.persistence import Persistence
+from rocmatrix.release.trees import BUILD, Tree, variants_of
+
+_OUR_BLOCK = "rocmatrix"
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One repository.
+
+    Attributes:
+        hub: where it is.
+        persistence: what repeats.
+        repository: ``namespace/name``.
+    """
+
+    hub: Hub
+    persistence: Persistence
+    repository: str
+    _trees: dict[str, Tree] = field(default_factory=dict, repr=False)
+
+    def references(self) -> References:
+        """Return branches and tags as they are now.
+
+        Raises:
+            ReleaseError: the repository does not exist.
+        """
+        found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
+        if found is None:
+            raise ReleaseError("there is no such repository", where=self.repository)
+        return found
+
+    def tree(self, commit: str) -> Tree:
+        """Return all files of a commit."""
+        if commit not in self._trees:
+            self._trees[commit] = self.persistence.ask("files", lambda: self.hub.tree(self.repository, commit))
+        return self._trees[commit]
+
+    def read(self, commit: str, path: str) -> bytes:
+        """Return the bytes of a small file of a commit; nothing if it has none."""
+        if path not in self.tree(commit):
+            return b""
+        return self.persistence.ask(path, lambda: self.hub.read(self.repository, commit, path))
+
+    def download(self, commit: str, paths: Iterable[str], folder: Path) -> None:
+        """Fetch files of a commit anew."""
+        wanted = tuple(paths)
+        self.persistence.ask("files", lambda: self.hub.download(self.repository, commit, wanted, folder))
+
+    def our_variants(self, commit: str) -> tuple[str, ...]:
+        """Return the variants of a commit whose metadata has our block; all others are other people's.
+
+        Metadata that cannot be read is not ours to replace.
+        """
+        tree = self.tree(commit)
+        paths = [path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree]
+        if not paths:
+            return ()
+        with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
+            self.download(commit, paths, Path(folder))
+            return tuple(path.split("/")[1] for path in paths if _has_our_block(Path(folder) / path))
+
+
+def _has_our_block(path: Path) -> bool:
+    try:
+        metadata = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(metadata, dict) and isinstance(metadata.get(_OUR_BLOCK), dict)
