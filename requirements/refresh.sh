@@ -22,5 +22,5 @@ compile() {
 options=("$@")
 compile pip.txt --group pip
 compile run.txt pyproject.toml --extra embedded --extra emulator
-compile test.txt pyproject.toml --extra embedded --extra emulator --extra hub --group test --constraints requirements/run.txt
+compile test.txt pyproject.toml --extra embedded --extra emulator --extra hub --extra release --group test --constraints requirements/run.txt
 compile torch.txt --group torch --constraints requirements/test.txt

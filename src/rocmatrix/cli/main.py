@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import rocmatrix
-from rocmatrix.cli import audit, build, check, collect, doctor, failures, matrix, plan, run, streams
+from rocmatrix.cli import audit, build, check, collect, doctor, failures, hub, matrix, plan, run, streams
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
 
@@ -18,6 +18,7 @@ VERBS: tuple[Verb, ...] = (
     audit.VERB,
     check.VERB,
     collect.VERB,
+    hub.VERB,
     doctor.VERB,
     matrix.VERB,
 )

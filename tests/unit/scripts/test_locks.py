@@ -18,7 +18,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SOURCES = {
     "pip": GROUPS["pip"],
     "run": DEPENDENCIES,
-    "test": [*DEPENDENCIES, *EXTRAS["hub"], *GROUPS["test"]],
+    "test": [*DEPENDENCIES, *EXTRAS["hub"], *EXTRAS["release"], *GROUPS["test"]],
     "torch": GROUPS["torch"],
 }
 PIN = re.compile(
