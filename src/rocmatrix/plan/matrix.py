@@ -9,8 +9,11 @@ from rocmatrix.plan.audit_choice import AuditChoice
 from rocmatrix.plan.matrix_audit import LONGEST_REASON, audit_choice
 from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, recipe, repo_id
 from rocmatrix.plan.matrix_model import (
+    HOST,
+    ISOLATIONS,
     MATRIX_SCHEMA,
     RECIPES,
+    RELEASE_KEYS,
     AbiChoice,
     Exclude,
     Include,
@@ -62,6 +65,7 @@ def parse_matrix(content: bytes, where: str) -> Matrix:
         toolchains=_toolchains(keys["toolchains"]) if "toolchains" in keys else (),
         check_runner=_check_runner(keys["check"]) if "check" in keys else (),
         allow_toolchains=_allow_toolchains(keys["release"]) if "release" in keys else (),
+        allow_host_builds=_allow_host_builds(keys["release"]) if "release" in keys else False,
         where=where,
     )
 
@@ -169,8 +173,13 @@ def _check_runner(node: Node) -> tuple[str, ...]:
     return labels(keys["runner"]) if "runner" in keys else ()
 
 
+def _allow_host_builds(node: Node) -> bool:
+    keys = node.mapping(RELEASE_KEYS)
+    return "isolation" in keys and keys["isolation"].choice(ISOLATIONS) == HOST
+
+
 def _allow_toolchains(node: Node) -> tuple[str, ...]:
-    keys = node.mapping(("allow-toolchains",))
+    keys = node.mapping(RELEASE_KEYS)
     if "allow-toolchains" not in keys:
         return ()
     items = keys["allow-toolchains"].elements()

@@ -13,6 +13,12 @@ RECIPES = ("llvm", "hipcc", "almalinux", "therock", "debian")
 """Toolchains that come with rocmatrix: the two on the host, and the container recipes by source of ROCm."""
 
 
+RELEASE_KEYS = ("allow-toolchains", "isolation")
+HOST = "host"
+ISOLATIONS = ("container", HOST)
+"""The least isolation of a build that may be released."""
+
+
 class AbiChoice(StrEnum):
     """How the author wants a kernel with compiled code to be built."""
 
@@ -102,6 +108,7 @@ class Matrix:
         archs: gfx archs promised for kernels that do not say otherwise.
         check_runner: labels of the GitHub runner with a GPU; empty if there is none.
         allow_toolchains: recipes whose output may be released.
+        allow_host_builds: whether what was built outside of a container may be released.
         where: the file.
     """
 
@@ -115,4 +122,5 @@ class Matrix:
     toolchains: tuple[ToolchainChoice, ...]
     check_runner: tuple[str, ...]
     allow_toolchains: tuple[str, ...]
+    allow_host_builds: bool
     where: str

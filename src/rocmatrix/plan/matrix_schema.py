@@ -20,7 +20,7 @@ from rocmatrix.plan.matrix_fields import (
     PATH_CHARACTERS,
     REPO_ID_PATTERN,
 )
-from rocmatrix.plan.matrix_model import MATRIX_SCHEMA, RECIPES, AbiChoice
+from rocmatrix.plan.matrix_model import ISOLATIONS, MATRIX_SCHEMA, RECIPES, AbiChoice
 from rocmatrix.plan.version import MINOR_PATTERN
 
 FILE = "matrix.schema.json"
@@ -53,7 +53,7 @@ def matrix_schema() -> _Schema:
                     "additionalProperties": {"$ref": "#/$defs/toolchain"},
                 },
                 "check": _mapping({"runner": _runner()}, ()),
-                "release": _mapping({"allow-toolchains": _allow_toolchains()}, ()),
+                "release": _mapping({"allow-toolchains": _allow_toolchains(), "isolation": _isolation()}, ()),
             },
             ("schema", "kernels", "torch", "rocm", "archs"),
         ),
@@ -120,6 +120,10 @@ def _allow_toolchains() -> _Schema:
     items: _Schema = {"$ref": "#/$defs/recipe"}
     description = "Recipes whose output may be released."
     return {"type": "array", "items": items, "uniqueItems": True, "description": description}
+
+
+def _isolation() -> _Schema:
+    return {"enum": list(ISOLATIONS), "description": "The least isolation of a build that may be released."}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def quote(text: str) -> str:
     workflow command, which may stand anywhere in a line.
     """
     cut = text[:_LONGEST_QUOTE]
-    shown = ascii(cut).replace("##[", "#\\x23[")
+    shown = ascii(cut).replace("##[", "#\\x23[").replace("${{", "$\\x7b{")
     return f"{shown}... ({len(text)} characters)" if len(text) > _LONGEST_QUOTE else shown
 
 

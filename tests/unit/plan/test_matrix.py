@@ -32,7 +32,7 @@ toolchains:
   "7.1": llvm
   "7.14": {recipe: ./containers/mine, args: {ROCM_VERSION: "7.14.1"}}
 check: {runner: [self-hosted, linux, mi300x]}
-release: {allow-toolchains: [almalinux, therock]}
+release: {allow-toolchains: [almalinux, therock], isolation: host}
 """
 
 
@@ -77,6 +77,7 @@ def test_every_key_is_read_with_its_place() -> None:
     )
     assert matrix.check_runner == ("self-hosted", "linux", "mi300x")
     assert matrix.allow_toolchains == ("almalinux", "therock")
+    assert matrix.allow_host_builds
 
 
 def test_what_is_optional_has_a_default() -> None:
@@ -85,7 +86,7 @@ def test_what_is_optional_has_a_default() -> None:
     assert matrix.kernels[0].path == "."
     assert matrix.abi is AbiChoice.AUTO
     assert (matrix.include, matrix.exclude, matrix.toolchains) == ((), (), ())
-    assert (matrix.check_runner, matrix.allow_toolchains) == ((), ())
+    assert (matrix.check_runner, matrix.allow_toolchains, matrix.allow_host_builds) == ((), (), False)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ def complaint(content: bytes) -> str:
         ("schema: 1", 'schema: 1\ncheck: {runner: "a b"}', "'a b' is not a label of a runner"),
         ("schema: 1", "schema: 1\ncheck: {runner: []}", "names no label"),
         ("schema: 1", "schema: 1\nrelease: {allow-toolchains: [docker]}", "the toolchain 'docker' is not known"),
+        ("schema: 1", "schema: 1\nrelease: {isolation: none}", "'none' is not known"),
         ("schema: 1", "schema: 1\nexclude: [{reason: x}]", "3: exclude[0]: excludes everything"),
         ("schema: 1", 'schema: 1\ninclude: [{torch: "2.12"}]', "3: include[0]: lacks rocm"),
         ("schema: 1", "schema: 1\ninclude: 3", "3: include: expected a list, found a whole number, '3'"),
