@@ -164,7 +164,8 @@ class Content:
         Raises:
             UnreadableError: as ``read``, or the content is not what the header says.
         """
-        for _ in self.pieces(self._head.uncompressed + 1):
+        more = self._head.total is not None  # what follows a bundle of version 1 may be anything
+        for _ in self.pieces(self._head.uncompressed - self.place + more):
             pass
         if self.place != self._head.uncompressed:
             raise UnreadableError(f"it holds {self.place} bytes, and its header says {self._head.uncompressed}")

@@ -24,7 +24,8 @@ _HEADER = struct.Struct("<4sIQQQ")
 _ENTRY = struct.Struct("<HHIQQQQ")
 _ENTRY_BYTES = _ENTRY.size
 _STRINGS = {1: struct.Struct("<QQ"), 2: struct.Struct("<QQQ")}
-_PRODUCERS = {1: "openmp", 2: "cuda", 4: "hip", 8: "sycl"}
+_PRODUCERS = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
+"""HIP was 3 before the kinds became bits in LLVM 21."""
 _COMPRESSED_SINCE = 3
 
 
