@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import secrets
 import sys
-from pathlib import Path
 
 from rocmatrix.cli.options import Verb, named_path
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
-
-_TOKEN_VARIABLE = "ROCMATRIX_HUB_TOKEN"  # noqa: S105 - the name of a variable
-_TOKEN_FILE = "token"  # noqa: S105 - the name of a file
-_LONGEST_TOKEN = 1024
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +36,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         from rocmatrix.hubserver.app import make_app  # noqa: PLC0415
         from rocmatrix.hubserver.hub import Hub  # noqa: PLC0415
         from rocmatrix.hubserver.server import address_of, is_loopback, listen, make_server  # noqa: PLC0415
+        from rocmatrix.hubserver.token import token_of  # noqa: PLC0415
     except ImportError as err:
         raise MissingRequirementError(
             f"the embedded Hub needs the package {err.name}", fix="Install it with: pip install 'rocmatrix[hub]'"
@@ -53,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             where="--host",
             fix="Say --beyond-this-machine if that is meant, behind a proxy that has TLS.",
         )
-    token, source = _token(arguments.folder)
+    token, source = token_of(arguments.folder)
     organizations = (*arguments.organization, *arguments.trusted)
     user = User(name=arguments.user, token=token, organizations=organizations)
     accounts = Accounts((user,), tuple(Organization(name=name, trusted=True) for name in arguments.trusted))
@@ -66,28 +60,6 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     finally:
         hub.close()
     return ExitCode.DONE
-
-
-def _token(folder: Path) -> tuple[str, str]:
-    """Return the token and where it is: the environment's, or one that only this user can read, made when needed.
-
-    Raises:
-        InputError: the token is not one.
-    """
-    named = os.environ.get(_TOKEN_VARIABLE)
-    if named is not None:
-        token, source = named, _TOKEN_VARIABLE
-    else:
-        path = folder / _TOKEN_FILE
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-                stream.write(f"hf_{secrets.token_urlsafe(24)}\n")
-        token, source = path.read_text(encoding="utf-8").strip(), str(path)
-    if not token.isascii() or not token.isprintable() or not 8 <= len(token) <= _LONGEST_TOKEN or " " in token:  # noqa: PLR2004
-        raise InputError("the token is not 8 or more printable characters without spaces", where=source)
-    return token, source
 
 
 def _port(text: str) -> int:

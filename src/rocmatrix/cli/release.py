@@ -1,0 +1,71 @@
+"""``rocmatrix release``: publish collected variants, all of a kernel's or none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from rocmatrix.cli.options import Verb
+from rocmatrix.errors import ExitCode
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    parser.add_argument("--tag", required=True, metavar="TAG", help="annotated git tag of the sources, e.g. v1.2.0")
+    add_hub(parser)
+    parser.add_argument("--dry-run", action="store_true", help="look at everything that needs no Hub, write nothing")
+    parser.add_argument(
+        "--allow-untested", action="store_true", help="release variants that nothing executed; the card names them"
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="PAIR",
+        help="users who were served before and may be dropped, e.g. torch2.12-rocm7.1; may be given several times",
+    )
+
+
+def add_hub(parser: argparse.ArgumentParser) -> None:
+    """Add ``--hub``."""
+    parser.add_argument(
+        "--hub",
+        metavar="URL",
+        help="address of the Hub, or `embedded` for one on this machine (default: HF_ENDPOINT, else the public Hub)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Publish; exit 7 if the release is refused or fails."""
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
+    from rocmatrix import releasing  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.release_view import show_release  # noqa: PLC0415
+    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
+
+    options = releasing.Options(
+        matrix=arguments.matrix,
+        out=arguments.out,
+        tag=arguments.tag,
+        hub=arguments.hub,
+        dry_run=arguments.dry_run,
+        untested=arguments.allow_untested,
+        drop=tuple(arguments.drop),
+    )
+    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
+    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+        result = releasing.release(options, reporter.emit)
+    if arguments.json:
+        write_document(result, sys.stdout)
+    show_release(result, make_console(sys.stderr if arguments.json else sys.stdout))
+    return ExitCode.DONE
+
+
+VERB = Verb(
+    name="release",
+    summary="publish what was collected on a Hub: all of a kernel or nothing, verified before users can load it",
+    declare=declare,
+    execute=execute,
+)

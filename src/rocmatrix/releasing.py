@@ -1,0 +1,213 @@
+"""From collected variants to a Hub: what the verbs ``release`` and ``rehearse`` do, in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import platformdirs
+
+from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.events import Emit
+from rocmatrix.input_file import read_input
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.manifest import parse_manifest
+from rocmatrix.plan.matrix import parse_matrix
+from rocmatrix.plan.model import Plan, PlannedKernel
+from rocmatrix.plan.text import quote
+from rocmatrix.release.credentials import Credential, find_credential
+from rocmatrix.release.gates import Allowances
+from rocmatrix.release.publication import Wanted
+from rocmatrix.release.stage import Request, prepare, publish
+from rocmatrix.store import Store
+
+EMBEDDED = "embedded"
+
+
+class Outcome(StrEnum):
+    """How a release ended."""
+
+    RELEASED = "released"
+    ALREADY = "already released"
+    DRY_RUN = "dry run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a release was asked to do.
+
+    Attributes:
+        matrix: path of matrix.yaml.
+        out: the output folder.
+        tag: of the sources.
+        hub: address of the Hub; ``embedded`` for one that is started for this command; ``None`` for the client's own.
+        dry_run: look at everything, write nothing.
+        untested: whether variants that nothing executed may be released.
+        drop: torch and ROCm pairs that earlier users may lose, as ``torch2.12-rocm7.1``.
+    """
+
+    matrix: Path
+    out: Path
+    tag: str
+    hub: str | None = None
+    dry_run: bool = False
+    untested: bool = False
+    drop: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a release came to.
+
+    Attributes:
+        kernel: which one.
+        repository: on the Hub.
+        hub: its address.
+        tag: on the Hub.
+        commit: that it points at; ``None`` for a dry run.
+        outcome: how it ended.
+        variants: names of what was published.
+        size: bytes of all files together.
+        credential: where the credential came from.
+    """
+
+    kernel: str
+    repository: str
+    hub: str
+    tag: str
+    commit: str | None
+    outcome: Outcome
+    variants: tuple[str, ...]
+    size: int
+    credential: str
+
+
+def release(options: Options, emit: Emit) -> Result:
+    """Publish the kernel that a tag names, from the output folder.
+
+    Raises:
+        RocmatrixError: it is refused, or failed; the message says which, and that nothing or everything is there.
+    """
+    store = Store(options.out)
+    with store.exclusive():
+        plan = store.read_plan()
+        kernel = _kernel(plan, options.tag)
+        with _hub(options, kernel) as (endpoint, credential):
+            wanted = prepare(_request(options, plan, kernel, credential), store)
+            if options.dry_run:
+                return _result(wanted, endpoint, credential, commit=None, outcome=Outcome.DRY_RUN)
+            from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415 - a heavy client
+
+            limit_requests()
+            hub = ApiHub(endpoint, credential)
+            released = publish(wanted, hub, store=store, emit=emit, credential=credential.source)
+            outcome = Outcome.ALREADY if released.already else Outcome.RELEASED
+            return _result(wanted, endpoint, credential, commit=released.commit, outcome=outcome)
+
+
+def _kernel(plan: Plan, tag: str) -> PlannedKernel:
+    """Return the kernel that a tag is about: the only one, or the one that it begins with.
+
+    Raises:
+        InputError: it names none.
+    """
+    if len(plan.kernels) == 1:
+        return plan.kernels[0]
+    named = [kernel for kernel in plan.kernels if tag.startswith(f"{kernel.name}-v")]
+    if not named:
+        names = ", ".join(f"{kernel.name}-v{kernel.version}.Y.Z" for kernel in plan.kernels)
+        raise InputError(f"{quote(tag)} names no kernel of this matrix", where="--tag", fix=f"Tags are {names}.")
+    return max(named, key=lambda kernel: len(kernel.name))
+
+
+def _request(options: Options, plan: Plan, kernel: PlannedKernel, credential: Credential) -> Request:
+    matrix = parse_matrix(read_input(options.matrix), str(options.matrix))
+    project = options.matrix.absolute().parent / kernel.path
+    manifest_path = project / "build.toml"
+    return Request(
+        tag=options.tag,
+        kernel=kernel,
+        manifest=parse_manifest(read_input(manifest_path), str(manifest_path)),
+        project=project,
+        plan=plan,
+        compat=load_compat(),
+        allowances=Allowances(
+            toolchains=frozenset(matrix.allow_toolchains),
+            untested=options.untested,
+            host_builds=matrix.allow_host_builds,
+            drop=frozenset(options.drop),
+        ),
+        credential=credential.source,
+    )
+
+
+def _result(wanted: Wanted, endpoint: str, credential: Credential, *, commit: str | None, outcome: Outcome) -> Result:
+    content = wanted.expectations.content
+    return Result(
+        kernel=content.kernel.name,
+        repository=content.kernel.repo_id,
+        hub=endpoint,
+        tag=wanted.release.tag,
+        commit=commit,
+        outcome=outcome,
+        variants=content.variants,
+        size=content.size,
+        credential=credential.source,
+    )
+
+
+# -- which Hub -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _hub(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
+    """Yield the address of the Hub and the credential for it; an embedded one runs while the block does."""
+    if options.hub == EMBEDDED:
+        with embedded(kernel.repo_id.partition("/")[0]) as started:
+            yield started
+        return
+    if options.hub is not None and not options.hub.startswith(("http://", "https://")):
+        raise InputError(
+            f"{quote(options.hub)} is no address of a Hub", where="--hub", fix="Give http(s)://… or `embedded`."
+        )
+    from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
+
+    endpoint = options.hub or constants.ENDPOINT
+    yield endpoint.rstrip("/"), Credential(token=None, source="none") if options.dry_run else find_credential()
+
+
+@contextmanager
+def embedded(namespace: str) -> Iterator[tuple[str, Credential]]:
+    """Run an embedded Hub that keeps what was released to it, and whose only user owns a namespace.
+
+    Raises:
+        MissingRequirementError: the extra ``hub`` is not installed.
+    """
+    try:
+        from rocmatrix.hubserver.accounts import Accounts, User  # noqa: PLC0415 - an extra
+        from rocmatrix.hubserver.app import make_app  # noqa: PLC0415
+        from rocmatrix.hubserver.hub import Hub  # noqa: PLC0415
+        from rocmatrix.hubserver.server import running  # noqa: PLC0415
+        from rocmatrix.hubserver.token import token_of  # noqa: PLC0415
+    except ImportError as err:
+        raise MissingRequirementError(
+            f"the embedded Hub needs the package {err.name}", fix="Install it with: pip install 'rocmatrix[hub]'"
+        ) from err
+    folder = embedded_folder()
+    token, source = token_of(folder)
+    hub = Hub(folder, Accounts((User(name="author", token=token, organizations=(namespace,)),)))
+    try:
+        with running(make_app(hub)) as server:
+            yield server.endpoint, Credential(token=token, source=source)
+    finally:
+        hub.close()
+
+
+def embedded_folder() -> Path:
+    """Return where the embedded Hub keeps its repositories: ``ROCMATRIX_HUB``, or the system's place for data."""
+    named = os.environ.get("ROCMATRIX_HUB")
+    return Path(named).absolute() if named else platformdirs.user_data_path("rocmatrix") / "hub"
