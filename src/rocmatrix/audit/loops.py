@@ -48,6 +48,8 @@ def find_loops(code: Sequence[Code]) -> tuple[Loop, ...]:
     Args:
         code: its instructions in order, without gaps, the entry first.
     """
+    if not code:
+        return ()
     blocks = _blocks(code)
     following = _following(code, blocks)
     order = _postorder(following)
