@@ -71,7 +71,7 @@ class Bench:
         return (*found, *self.device.unwritten(output, kernel))
 
 
-@pytest.fixture(params=["reference"])
+@pytest.fixture(params=["reference", "translated"])
 def bench(request: pytest.FixtureRequest, kernels: CodeObject, translator: Translator) -> Bench:
     device = Device(translator) if request.param == "translated" else Device()
     return Bench(device, device.load(kernels))

@@ -72,6 +72,8 @@ class Translation:
         mode: Mode,
         known: Collection[int],
         numerics: Numerics = DEFAULT_NUMERICS,
+        *,
+        machine: type[EmittingMachine] = EmittingMachine,
     ) -> None:
         """Prepare.
 
@@ -81,12 +83,14 @@ class Translation:
             mode: MODE when the code runs.
             known: offsets at which blocks begin that are there already.
             numerics: how arithmetic is done where that is not documented to the last bit.
+            machine: what writes instructions.
         """
         self._program = program
         self._base = base
         self._mode = mode
         self._known = frozenset(known)
         self._numerics = numerics
+        self._machine = machine
         self.blocks: list[Block] = []
         self.refusals: dict[int, Refusal] = {}
 
@@ -154,7 +158,7 @@ class Translation:
         """Write the block that begins at an offset, and those that it is cut into."""
         stop: int | None = None
         while True:
-            writer = BlockWriter(self._base, self._mode, offset, self._numerics)
+            writer = BlockWriter(self._base, offset, self._machine(Body(), self._mode, self._numerics))
             place = offset
             failed = False
             while place != stop and (step := self._step(place)) is not None:
@@ -165,7 +169,8 @@ class Translation:
                     failed = True
                     break
                 place += step.instruction.size
-                if writer.ended or place in leaders or place in self._known or writer.count >= _LONGEST:
+                full = writer.full or writer.count >= _LONGEST
+                if writer.ended or place in leaders or place in self._known or full:
                     break
             if not failed:
                 break
@@ -189,15 +194,20 @@ class Translation:
 class BlockWriter:
     """Writes one block."""
 
-    def __init__(self, base: int, mode: Mode, offset: int, numerics: Numerics = DEFAULT_NUMERICS) -> None:
+    def __init__(self, base: int, offset: int, machine: EmittingMachine) -> None:
         """Begin at an offset."""
         self._base = base
         self._offset = offset
         self._last = offset
-        self._body = Body()
-        self._machine = EmittingMachine(self._body, mode, numerics)
+        self._body = machine.body
+        self._machine = machine
         self.count = 0
         self.ended = False
+
+    @property
+    def full(self) -> bool:
+        """Whether the block must end behind its last instruction."""
+        return self._machine.ends_block
 
     def add(self, step: Step, place: int) -> None:
         """Write one instruction.
@@ -205,6 +215,7 @@ class BlockWriter:
         Raises:
             Untranslatable, UnsupportedError: generated code does not execute it; the block cannot be finished.
         """
+        self._machine.prepare(step.instruction, self.count)
         self._machine.place = place
         if step.handler is not None:
             self._execute(step)
@@ -255,5 +266,6 @@ class BlockWriter:
         """Return the block; one that does not end in control flow goes on at a place."""
         if not self.ended:
             self._leave(self._address(self._base + place), "GO_ON", self.count)
-        text = f"int block_{self._offset:x}(struct wave* W) {{\n{Renderer(self._body).text()}}}\n"
+        body = self._machine.prologue() + Renderer(self._body).text()
+        text = f"int block_{self._offset:x}(struct wave* W) {{\n{body}}}\n"
         return Block(offset=self._offset, last=self._last, functions=self._machine.functions, text=text)

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation
+from rocmatrix.emulator.shadow.emitter import ShadowEmitter
+from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.blocks import Translation
 from rocmatrix.emulator.translator.compiler import Compiler, emulator_digest
+from rocmatrix.emulator.translator.machine import EmittingMachine
 from rocmatrix.emulator.translator.module import Sources, module_sources
 from rocmatrix.emulator.translator.native import Loaded, NativeWave, Stop, load
 from rocmatrix.emulator.wave import Wave
@@ -49,6 +52,7 @@ class Code:
         self._program = program
         self._mode = wave.mode
         self._numerics = wave.numerics
+        self._machine = ShadowEmitter if isinstance(wave, TrackedWave) else EmittingMachine
         self._compiler = compiler
         self._work = work
         self._table = (ctypes.c_void_p * (len(allocation.data) // 4 + 1))()
@@ -70,6 +74,10 @@ class Code:
         """Return the offset of the last instruction of the block that begins at an offset."""
         return self._last[offset]
 
+    def begins_block(self, offset: int) -> bool:
+        """Say whether a translated block begins at an offset."""
+        return offset in self._last
+
     def translate(self, offset: int) -> None:
         """Translate what is reached from an offset."""
         if offset in self._last:
@@ -89,7 +97,7 @@ class Code:
 
     def _identity(self, offset: int) -> bytes:
         known = f"{sorted(self._last)} {sorted(self._refusals)}"
-        head = f"{emulator_digest()} {self._mode.bits} {self._numerics!r} {offset} {known}\n"
+        head = f"{emulator_digest()} {self._machine.__name__} {self._mode.bits} {self._numerics!r} {offset} {known}\n"
         return head.encode() + self.allocation.data.tobytes()
 
     def _sources(self, offset: int) -> Sources:
@@ -99,6 +107,7 @@ class Code:
             self._mode,
             known=(*self._last, *self._refusals),
             numerics=self._numerics,
+            machine=self._machine,
         )
         translation.translate(offset)
         refusals = list(translation.refusals.values())

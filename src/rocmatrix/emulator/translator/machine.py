@@ -31,6 +31,8 @@ class EmittingMachine(Registers):
 
     Attributes:
         place: where the instruction lies that is being written, in bytes from the beginning of the code.
+        count: instructions of the block before it.
+        ends_block: whether the block must end behind it.
         functions: C functions that the block needs beside its own, by name.
         numerics: how arithmetic is done where that is not documented to the last bit.
     """
@@ -40,7 +42,17 @@ class EmittingMachine(Registers):
         super().__init__(body, mode)
         self.numerics = numerics
         self.place = 0
+        self.count = 0
+        self.ends_block = False
         self.functions: dict[str, str] = {}
+
+    def prepare(self, instruction: Instruction, count: int) -> None:  # noqa: ARG002 - for who tracks values
+        """See an instruction before it is written; ``count`` others of the block are."""
+        self.count = count
+
+    def prologue(self) -> str:
+        """Return C that comes first in the block's function, once the block is written."""
+        return ""
 
     def require(self, condition: Value, what: str) -> None:
         """Stop where a condition does not hold in every active lane."""

@@ -9,7 +9,7 @@ from importlib import resources
 
 from rocmatrix.emulator.translator.blocks import Block, Refusal
 
-HEADERS = ("operations.h", "wave.h", "memory.h", "matrix.h", "exact.h", "driver.h")
+HEADERS = ("operations.h", "wave.h", "memory.h", "shadow.h", "matrix.h", "exact.h", "driver.h")
 
 _INCLUDES = tuple(f'#include "{name}"' for name in HEADERS if name != "driver.h")
 _SHORT = 200_000

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.wave import Wave
 
 _LANES, _REGISTERS, _SCALARS = 64, 256, 128
@@ -29,6 +30,8 @@ class Stop(IntEnum):
     FAULT = 7
     UNMET = 8
     """A requirement of the model does not hold."""
+    UNWRITTEN = 9
+    """In front of what reads undefined bits."""
 
 
 class Space(IntEnum):
@@ -53,6 +56,7 @@ class _Allocation(ctypes.Structure):
         ("size", ctypes.c_uint64),
         ("data", ctypes.c_void_p),
         ("writable", ctypes.c_uint64),
+        ("undefined", ctypes.c_void_p),
     )
 
 
@@ -84,6 +88,7 @@ class State(ctypes.Structure):
         ("fault_size", ctypes.c_uint64),
         ("fault_place", ctypes.c_uint64),
         ("message", ctypes.c_char_p),
+        ("shadow", ctypes.c_void_p),
     )
 
 
@@ -107,6 +112,12 @@ class AllocationTable:
             entry.size = len(allocation.data)
             entry.data = allocation.data.ctypes.data
             entry.writable = allocation.writable
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take over where undefined bits of allocations are kept now."""
+        for entry, allocation in zip(self._table, self._held, strict=False):
+            entry.undefined = None if allocation.undefined is None else allocation.undefined.ctypes.data
 
     @property
     def address(self) -> int:
@@ -137,6 +148,8 @@ class NativeWave:
         self.state.allocations, self.state.allocation_count = table.address, table.count
         self.state.lds, self.state.lds_size = wave.lds.data.ctypes.data, wave.lds.size
         self.state.scratch, self.state.scratch_size = wave.scratch.data.ctypes.data, wave.scratch.size
+        if isinstance(wave, TrackedWave):
+            self.state.shadow = wave.shadow.memory.ctypes.data
         self.address = ctypes.addressof(self.state)
 
     def use(self, base: int, code_size: int, blocks: int) -> None:

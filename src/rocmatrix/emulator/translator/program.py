@@ -8,12 +8,14 @@ from rocmatrix.emulator.interpreter import Program, run_instruction, run_wave
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.numerics import Numerics
 from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.semantics.control import Flow
 from rocmatrix.emulator.translator.code import Code, Work
 from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
 from rocmatrix.emulator.translator.faults import fault_of
 from rocmatrix.emulator.translator.native import AllocationTable, NativeWave, Stop
 from rocmatrix.emulator.wave import Status, Wave
 
+UNDEFINED = "it reads bits that nothing wrote"
 _STATUSES = {Stop.AT_BARRIER: Status.AT_BARRIER, Stop.ENDED: Status.ENDED}
 
 
@@ -82,6 +84,10 @@ class TranslatedProgram(Program):
             native.enter()
             stop = code.run(native, limit)
             native.leave()
+            if stop is Stop.UNWRITTEN:
+                if self._follow_undefined(wave, native, code, limit):
+                    return
+                continue
             if stop is not Stop.UNKNOWN:
                 self._stopped(wave, code, native, stop)
                 return
@@ -101,6 +107,23 @@ class TranslatedProgram(Program):
         instruction = wave.instruction
         flows = instruction is None or wave.pc != turn + instruction.size
         return wave.status is not Status.READY or (flows and wave.executed >= limit)
+
+    def _follow_undefined(self, wave: Wave, native: NativeWave, code: Code, limit: int) -> bool:
+        """Let the reference follow undefined bits to the next block; say whether the turn ends before."""
+        native.refresh()
+        while True:
+            self._work.interpreted[UNDEFINED] += 1
+            run_instruction(wave, self)
+            flow = None if wave.instruction is None else self.at(wave.instruction.address)[1]
+            if flow is Flow.YIELD or wave.status is not Status.READY:
+                break
+            if flow not in (None, Flow.NEXT) and wave.executed >= limit:
+                break
+            if wave.indexes_registers or code.begins_block(wave.pc - code.allocation.address):
+                self._table.refresh()
+                return False
+        self._table.refresh()
+        return True
 
     def _code(self, wave: Wave) -> Code | None:
         """Return the code that a wave is in, or ``None`` where there is none."""

@@ -5,7 +5,7 @@
 #include "operations.h"
 
 // What a block or the driver returns.
-enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET };
+enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET, UNWRITTEN };
 enum { IN_GLOBAL, IN_LDS, IN_SCRATCH };
 enum { READS, WRITES, MISALIGNED };
 
@@ -20,8 +20,10 @@ struct allocation {
   s_u64 size;
   uint8_t* data;
   s_u64 writable;
+  uint8_t* undefined;  // bits of each byte that nothing wrote; null where everything is written
 };
 
+struct shadow;
 struct wave;
 typedef int (*block)(struct wave*);
 
@@ -46,6 +48,7 @@ struct wave {
   // of a fault
   s_u64 fault_space, fault_access, fault_lane, fault_address, fault_size, fault_place;
   const char* message;
+  struct shadow* shadow;    // what is undefined, for tracked waves
 };
 
 INLINE int fault(struct wave* W, int space, int access, int lane, s_u64 address, s_u64 size, s_u32 place) {
