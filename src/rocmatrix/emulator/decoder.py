@@ -112,6 +112,8 @@ def decode(code: bytes, address: int) -> Instruction:
 
 def _instruction(fields: Fields, address: int) -> Instruction:
     form = fields.form.partition("_")[0]
+    if form not in _ENCODINGS:
+        raise UnsupportedError(f"the format {form} of {fields.name} at {address:#x}")
     encoding = _ENCODINGS[form]
     if form == "VOP3P" and fields.name.startswith(_MATRIX_NAMES):
         encoding = Encoding.MAI

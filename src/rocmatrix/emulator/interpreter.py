@@ -32,6 +32,7 @@ from rocmatrix.emulator.semantics.cross_lane import CROSS_LANE
 from rocmatrix.emulator.semantics.exec_mask import EXEC_MASK
 from rocmatrix.emulator.semantics.execution import execute_scalar, execute_vector, refuse_modifiers
 from rocmatrix.emulator.semantics.matrix import MATRIX
+from rocmatrix.emulator.semantics.operand_rules import check_operands
 from rocmatrix.emulator.semantics.packed import DOTS, MIXED, execute_packed
 from rocmatrix.emulator.wave import Status, Wave
 
@@ -49,10 +50,6 @@ _CLOCKS = ("s_memtime", "s_memrealtime")
 
 
 def _matrix(wave: Wave, instruction: Instruction) -> None:
-    bits = instruction.matrix
-    operation = MATRIX[instruction.name]
-    if bits is not None and operation.result != "f64" and (bits.blgp == 3 or (bits.cbsz and not operation.broadcasts)):  # noqa: PLR2004 - the rotation, whose direction is not documented
-        raise UnsupportedError("this lane permutation of a matrix instruction", instruction=instruction)
     wave.matrix(instruction)
 
 
@@ -109,6 +106,7 @@ def check_executable(instruction: Instruction) -> None:
         UnsupportedError: its meaning, or that of one of its modifiers, is not known.
     """
     check_registers(instruction)
+    check_operands(instruction)
     if instruction.name in FLOWS:
         return
     if handler_of(instruction) is execute_vector:

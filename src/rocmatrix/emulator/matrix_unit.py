@@ -40,9 +40,10 @@ _RESULTS: dict[str, np.dtype[np.generic]] = {
     "i32": np.dtype(np.int32),
 }
 _XF32_MASK = 0xFFFFE000
-LANE_GROUPS = {1: 32, 2: 32, 4: 16, 5: 16, 6: 16, 7: 16}
-"""blgp -> size of the group of lanes of B that all lanes use."""
-FIRST_LANES = {1: 0, 2: 32, 4: 0, 5: 16, 6: 32, 7: 48}
+LANE_GROUPS = {1: 32, 2: 32, 3: 64, 4: 16, 5: 16, 6: 16, 7: 16}
+"""blgp -> size of the group of lanes of B that all lanes use (AMD's matrix instruction calculator, "BLGP")."""
+FIRST_LANES = {1: 0, 2: 32, 3: 16, 4: 0, 5: 16, 6: 32, 7: 48}
+"""blgp -> where that group begins. 3 rotates: each lane uses the one 16 further on, the last 16 the first ones."""
 _FNUZ = {Element.FP8: FP8, Element.BF8: BF8}
 
 
@@ -137,7 +138,7 @@ def _permuted(operation: MatrixOperation, bits: MatrixBits, right: Numbers) -> N
     if operation.result == "f64" or not bits.blgp:
         return right
     size, first = LANE_GROUPS[bits.blgp], FIRST_LANES[bits.blgp]
-    return right[:, first + np.arange(WAVE) % size]
+    return right[:, (first + np.arange(WAVE) % size) % WAVE]
 
 
 def _signed(bits: int, rows: Numbers, columns: Numbers, total: Numbers) -> tuple[Numbers, Numbers, Numbers]:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from rocmatrix.cases import Array
-from rocmatrix.emulator.instruction import Encoding, MatrixBits
-from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.emulator.instruction import Encoding, MatrixBits, Operand
+from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.semantics.matrix import MATRIX, Element, MatrixOperation
-from tests.unit.emulator.machine import a, execute, integer, make, make_wave, v
+from tests.unit.emulator.machine import a, execute, integer, make, make_wave, s, v
 
 _A, _B, _C, _D = 0, 16, 32, 96
 _DTYPES = {
@@ -157,12 +157,35 @@ def test_float64_takes_signs_instead() -> None:
     np.testing.assert_array_equal(got, -left @ right.swapaxes(1, 2) - start)
 
 
-def test_rotations_whose_direction_is_not_documented_are_refused() -> None:
-    instruction = make(
-        "v_mfma_f32_32x32x1_2b_f32", Encoding.MAI, [v(32, 32)], [v(0), v(1), integer(0)], matrix=MatrixBits(blgp=3)
-    )
-    with pytest.raises(UnsupportedError, match="lane permutation"):
+def test_lanes_of_b_are_rotated_down_by_sixteen() -> None:
+    operation = MATRIX["v_mfma_f32_16x16x4_4b_f16"]
+    left = _random(Element.F16, (4, 16, 4), 1)
+    right = _random(Element.F16, (4, 16, 4), 2)
+    got = _run(operation, MatrixBits(blgp=3), left, right, np.zeros((4, 16, 16), np.float32))
+    used = right[[1, 2, 3, 0]]
+    np.testing.assert_array_equal(got, left.astype(np.float32) @ used.astype(np.float32).swapaxes(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("v_mfma_f32_32x32x1_2b_f32", MatrixBits(cbsz=2)),
+        ("v_mfma_f32_32x32x1_2b_f32", MatrixBits(cbsz=1, abid=2)),
+        ("v_mfma_f32_32x32x2_f32", MatrixBits(cbsz=1)),
+        ("v_mfma_f64_4x4x4_4b_f64", MatrixBits(cbsz=1)),
+    ],
+)
+def test_broadcasts_of_blocks_that_do_not_exist_are_refused(name: str, bits: MatrixBits) -> None:
+    a, b, c = MATRIX[name].registers
+    instruction = make(name, Encoding.MAI, [v(32, c)], [v(0, a), v(2, b), integer(0)], matrix=bits)
+    with pytest.raises(UnsupportedError, match="blocks"):
         execute(make_wave(), instruction)
+
+
+@pytest.mark.parametrize("sources", [[s(0), v(2), v(4, 4)], [v(0), s(2), v(4, 4)], [v(0), v(2), s(4, 4)]])
+def test_matrices_lie_in_vector_registers(sources: list[Operand]) -> None:
+    with pytest.raises(AccessError, match="vector registers"):
+        execute(make_wave(), make("v_mfma_f32_16x16x4_f32", Encoding.MAI, [v(32, 4)], sources))
 
 
 def test_a_constant_accumulator_is_the_same_everywhere() -> None:

@@ -14,6 +14,7 @@ from rocmatrix.emulator.semantics.machine import Machine
 from rocmatrix.emulator.semantics.operands import (
     SMALL,
     as_register,
+    integer_constant,
     literal_operand,
     low_part,
     merged,
@@ -87,13 +88,22 @@ def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
     if instruction.op_sel and ("_legacy_" in operation.name or not any(kind in SMALL for kind in kinds)):
         raise UnsupportedError("op_sel on an operation that has no such halves", instruction=instruction)
     has_wide = any(kind.bits == 64 for kind in kinds)  # two registers
+    if instruction.sdwa and has_wide:
+        raise UnsupportedError("SDWA on a 64-bit operation", instruction=instruction)
     if instruction.dpp and has_wide and instruction.dpp.control & 0x1F0 != _ROW_BROADCAST:
         raise UnsupportedError("this DPP control on a 64-bit operation", instruction=instruction)
     if instruction.clamp and all(kind is BOOL for kind in operation.results):
         raise UnsupportedError("the clamp bit on a comparison", instruction=instruction)
     for operand, kind in zip(instruction.sources, operation.operands, strict=True):
+        if kind is BOOL and not _is_mask(operand):
+            raise UnsupportedError("a lane mask that is not in scalar registers", instruction=instruction)
         if (operand.absolute or operand.negate) and not kind.is_float:
             raise UnsupportedError("a float modifier on an integer source", instruction=instruction)
+
+
+def _is_mask(operand: Operand) -> bool:
+    constant = operand.file is RegisterFile.CONSTANT and integer_constant(operand.index) is not None
+    return constant or operand.file is RegisterFile.SGPR
 
 
 def _source(

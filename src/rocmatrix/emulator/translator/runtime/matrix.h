@@ -47,12 +47,12 @@ OUTLINE void decode_f64(const words* in, int registers, s_f64 (*out)[LANES]) {
   }
 }
 
-// Lanes of B replaced: each lane takes that of lane `first + lane % size`.
+// Lanes of B replaced: each lane takes that of lane `first + lane % size`, counted around.
 #define PERMUTED(T)                                                                                                     \
   OUTLINE void permute_##T(s_##T (*values)[LANES], int elements, int size, int first) {                                 \
     for (int e = 0; e < elements; ++e) {                                                                                \
       s_##T row[LANES];                                                                                                 \
-      for (int lane = 0; lane < LANES; ++lane) row[lane] = values[e][first + lane % size];                              \
+      for (int lane = 0; lane < LANES; ++lane) row[lane] = values[e][(first + lane % size) % LANES];                         \
       __builtin_memcpy(values[e], row, sizeof row);                                                                     \
     }                                                                                                                   \
   }

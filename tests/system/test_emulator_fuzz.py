@@ -1,0 +1,100 @@
+"""Any machine code: it is executed, refused in words, or a fault; both executors say the same."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rocmatrix.emulator.decoder import decode
+from rocmatrix.emulator.descriptor import Denormals, Mode
+from rocmatrix.emulator.instruction import Instruction
+from rocmatrix.emulator.interpreter import check_executable, handler_of
+from rocmatrix.emulator.reports import AccessError, FaultError, UnsupportedError
+from rocmatrix.emulator.semantics.control import FLOWS
+from rocmatrix.emulator.wave import Wave
+from tests.system.emulator_encodings import Encoder
+from tests.unit.emulator.machine import make_wave, words
+from tests.unit.emulator.translator.twins import one_by_one
+
+_FLUSHING = Mode(denormals_32=Denormals.FLUSH_SOURCES_AND_RESULTS, dx10_clamp=False, ieee=False)
+_WAVES, _EACH = 150, 100
+_PAIRED = 300
+_REFERENCE_ONLY = ("s_set", "s_get", "s_mem")
+
+
+def _machine_code(seed: int) -> Iterator[bytes]:
+    """Give encodings without end: three of four with a known format, the others any bits."""
+    encoder, chance = Encoder(seed), random.Random(seed)  # noqa: S311 - reproducible, no secret
+    while True:
+        for make in encoder.formats.values():
+            words_ = make() if chance.random() < 0.75 else tuple(chance.getrandbits(32) for _ in range(3))
+            yield b"".join(word.to_bytes(4, "little") for word in words_).ljust(16, b"\0")
+
+
+def _wave(seed: int) -> Wave:
+    chance = np.random.default_rng(seed)
+    wave = make_wave(mode=_FLUSHING if seed % 2 else Mode())
+    wave.sgprs[:] = words(chance, 128)
+    wave.vgprs[:] = words(chance, 256 * 64).reshape(256, 64)
+    wave.agprs[:] = wave.vgprs
+    wave.set_exec(chance.random(64) < 0.8)
+    return wave
+
+
+def _executed(code: bytes, wave: Wave) -> str:
+    """Execute an encoding; say what became of it."""
+    try:
+        instruction = decode(code, 0)
+        check_executable(instruction)
+        if instruction.name in FLOWS:
+            return "control flow"
+        wave.instruction = instruction
+        handler_of(instruction)(wave, instruction)
+    except UnsupportedError:
+        return "refused"
+    except (AccessError, FaultError):
+        return "a fault"
+    return "executed"
+
+
+def test_the_reference_executes_refuses_or_faults() -> None:
+    codes = _machine_code(41)
+    became: Counter[str] = Counter()
+    with np.errstate(all="ignore"):
+        for number in range(_WAVES):
+            wave = _wave(number)
+            became.update(_executed(next(codes), wave) for _ in range(_EACH))
+    total = _WAVES * _EACH
+    assert became.total() == total
+    assert became["executed"] > total // 5
+    assert became["refused"] > total // 5
+    assert became["a fault"] > total // 50
+
+
+def _instructions(seed: int, count: int) -> list[Instruction]:
+    """Return instructions that are not refused before they run."""
+    found: list[Instruction] = []
+    for code in _machine_code(seed):
+        try:
+            instruction = decode(code, 0)
+            check_executable(instruction)
+        except (UnsupportedError, AccessError):
+            continue
+        if instruction.name not in FLOWS and not instruction.name.startswith(_REFERENCE_ONLY):
+            found.append(instruction)
+        if len(found) == count:
+            break
+    return found
+
+
+@pytest.mark.needs_llvm
+@pytest.mark.parametrize("mode", [Mode(), _FLUSHING], ids=["keep", "flush"])
+def test_translated_code_does_and_says_the_same(mode: Mode, tmp_path: Path) -> None:
+    wrong, translator = one_by_one(tmp_path, _instructions(42 + mode.ieee, _PAIRED), 42, mode)
+    assert not wrong, "\n".join(wrong)
+    assert translator.work.translated > _PAIRED // 2
