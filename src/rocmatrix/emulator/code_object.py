@@ -28,6 +28,8 @@ _VERSIONS = {2: 4, 3: 5, 4: 6}
 _DAMAGE = (ELFError, ValueError, IndexError, KeyError, AttributeError, TypeError, OverflowError)
 """What pyelftools raises on damaged files, beside what is raised here."""
 _METADATA_NOTE = 32
+_XNACK, _XNACK_ANY, _XNACK_ON = 0x300, 0x100, 0x300
+"""EF_AMDGPU_FEATURE_XNACK_V4 and two of its values."""
 _LARGEST_IMAGE = 1 << 31
 """Branches and relative addresses of gfx942 reach this far."""
 _ABS64, _RELATIVE64 = 3, 13
@@ -74,6 +76,7 @@ class CodeObject:
         relocations: what is patched after loading.
         kernels: by name.
         symbols: addresses of other global symbols by name: device variables.
+        xnack: whether memory instructions may be replayed after a page fault: XNACK is on, or left open.
     """
 
     where: str
@@ -82,6 +85,7 @@ class CodeObject:
     relocations: tuple[Relocation, ...]
     kernels: Mapping[str, Kernel]
     symbols: Mapping[str, int]
+    xnack: bool = False
 
     def kernel(self, name: str) -> Kernel:
         """Return a kernel by its name.
@@ -153,6 +157,7 @@ def _read(elf: ELFFile, data: bytes, where: str) -> CodeObject:
         relocations=tuple(_relocations(elf, segments, where)),
         kernels=kernels,
         symbols=symbols,
+        xnack=elf["e_flags"] & _XNACK in (_XNACK_ANY, _XNACK_ON),
     )
 
 
