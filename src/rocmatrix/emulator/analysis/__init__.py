@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocmatrix.emulator.analysis.clauses import find_broken_clauses
 from rocmatrix.emulator.analysis.flow_graph import Graph, read_graph
 from rocmatrix.emulator.analysis.hazards import find_hazards
 from rocmatrix.emulator.analysis.initialisation import find_unwritten
@@ -49,15 +50,19 @@ def analyze(code_object: CodeObject, kernel: str, detectors: frozenset[Detector]
     if not detectors & STATIC:
         return Analysis(findings=())
     graph = read_graph(code_object, found)
-    faults = sorted(
-        _faults(graph, found, detectors), key=lambda fault: fault.instruction.address if fault.instruction else 0
-    )
-    return Analysis(findings=tuple(faults), remarks=graph.remarks)
+    faults = [*_faults(graph, found, detectors)]
+    if Detector.HAZARDS in detectors and code_object.xnack:
+        faults += find_broken_clauses(graph)
+    return Analysis(findings=tuple(sorted(faults, key=_address)), remarks=graph.remarks)
 
 
 def findings(code_object: CodeObject, kernel: str) -> tuple[Fault, ...]:
     """Return everything that the static detectors find in a kernel; see ``analyze``, also for what is raised."""
     return analyze(code_object, kernel).findings
+
+
+def _address(fault: Fault) -> int:
+    return fault.instruction.address if fault.instruction else 0
 
 
 def _faults(graph: Graph, kernel: Kernel, detectors: frozenset[Detector]) -> Iterator[Fault]:

@@ -39,6 +39,11 @@ class Graph:
     remarks: tuple[str, ...]
 
     @property
+    def calls(self) -> bool:
+        """Whether there is more than one function."""
+        return any(step.instruction.name in _CALLS for step in self.steps)
+
+    @property
     def steps(self) -> Iterator[Step]:
         """Every instruction, block by block."""
         for block in self.blocks.values():

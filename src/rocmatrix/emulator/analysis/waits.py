@@ -143,8 +143,16 @@ class _Finder:
                 pending = self.events[address]
                 if pending.loads:
                     yield address, f"caches are invalidated before {pending.instruction} is complete"
-        elif "_atomic_" in instruction.name and step.effects.unit in (Unit.VMEM, Unit.FLAT):
+        elif _releases(step):
             for address in scoreboard.unordered:
                 pending = self.events[address]
                 if pending.order is Order.WRITEBACK:
                     yield address, f"memory is released while {pending.instruction} may still write caches back"
+
+
+def _releases(step: Step) -> bool:
+    """Say whether an instruction may tell others that memory is ready: an atomic, or a store for other CUs."""
+    instruction = step.instruction
+    if step.effects.unit not in (Unit.VMEM, Unit.FLAT) or instruction.memory is None:
+        return False
+    return "_atomic_" in instruction.name or ("_store_" in instruction.name and instruction.memory.sc1)
