@@ -19,6 +19,8 @@ def read_input(path: Path) -> bytes:
         InputError: the path is missing, is no regular file, cannot be read, or the file is too large.
     """
     try:
+        if path.is_dir():  # Python opens no stream on a folder
+            raise InputError("this is a folder and not a regular file", where=str(path), fix="Name the file itself.")
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -19,7 +19,7 @@ def require_known_archs(matrix: Matrix, compat: Compat) -> None:
     Raises:
         InputError: at the file or entry that names it, with the arch that was probably meant.
     """
-    places: list[tuple[str, Iterable[str]]] = [(matrix.where, matrix.archs)]
+    places: list[tuple[str, Iterable[str]]] = [(matrix.places.archs, matrix.archs)]
     places += [(entry.where, entry.archs) for entry in matrix.kernels if entry.archs]
     places += [(rule.where, rule.archs) for rule in matrix.include if rule.archs]
     places += [(rule.where, rule.archs) for rule in matrix.exclude if rule.archs]
@@ -47,25 +47,27 @@ def require_every_value_served(matrix: Matrix, cells: Sequence[Cell]) -> None:
     for cell in cells:
         if cell.kernel not in kernels:
             lost = [other for other in cells if other.kernel == cell.kernel]
-            raise _unserved(matrix, "kernels", cell.kernel, lost)
+            raise _unserved("kernels", cell.kernel, lost, matrix.places.kernels)
     torches = {cell.torch for cell in served}
     for torch in matrix.torch:
         if torch not in torches:
-            raise _unserved(matrix, "torch", torch, [cell for cell in cells if cell.torch == torch])
+            lost = [cell for cell in cells if cell.torch == torch]
+            raise _unserved("torch", torch, lost, matrix.places.torch)
     rocms = {cell.rocm for cell in served}
     for rocm in matrix.rocm:
         if rocm not in rocms:
-            raise _unserved(matrix, "rocm", rocm, [cell for cell in cells if cell.rocm == rocm])
+            lost = [cell for cell in cells if cell.rocm == rocm]
+            raise _unserved("rocm", rocm, lost, matrix.places.rocm)
     archs = {arch for cell in served for arch in cell.archs}
     for arch in matrix.archs:
         if arch not in archs:
             fix = "Remove it from archs, or add it to rocm-archs of a kernel."
-            raise InputError(f"archs: no cell that is served has {arch}", where=matrix.where, fix=fix)
+            raise InputError(f"archs: no cell that is served has {arch}", where=matrix.places.archs, fix=fix)
 
 
-def _unserved(matrix: Matrix, axis: str, value: str, lost: Sequence[Cell]) -> InputError:
+def _unserved(axis: str, value: str, lost: Sequence[Cell], where: str) -> InputError:
     reasons = list(dict.fromkeys(cell.reason for cell in lost))
     more = [f"and {len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
     listed = "".join(f"\n  - {reason}" for reason in (*reasons[:_SHOWN_REASONS], *more))
     what = f"{axis}: {value} is left without any cell that can be served:{listed}"
-    return InputError(what, where=matrix.where, fix=f"Remove {value}, or change what is in its way.")
+    return InputError(what, where=where, fix=f"Remove {value}, or change what is in its way.")

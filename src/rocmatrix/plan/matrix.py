@@ -15,6 +15,7 @@ from rocmatrix.plan.matrix_model import (
     RECIPES,
     RELEASE_KEYS,
     AbiChoice,
+    AxisPlaces,
     Exclude,
     Include,
     KernelEntry,
@@ -30,6 +31,7 @@ __all__ = [
     "MATRIX_SCHEMA",
     "RECIPES",
     "AbiChoice",
+    "AxisPlaces",
     "Exclude",
     "Include",
     "KernelEntry",
@@ -66,6 +68,7 @@ def parse_matrix(content: bytes, where: str) -> Matrix:
         check_runner=_check_runner(keys["check"]) if "check" in keys else (),
         allow_toolchains=_allow_toolchains(keys["release"]) if "release" in keys else (),
         allow_host_builds=_allow_host_builds(keys["release"]) if "release" in keys else False,
+        places=AxisPlaces(**{axis: keys[axis].where for axis in ("kernels", "torch", "rocm", "archs")}),
         where=where,
     )
 

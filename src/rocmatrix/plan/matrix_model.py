@@ -99,6 +99,16 @@ class ToolchainChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AxisPlaces:
+    """Where in the file the axes stand, for messages that are about one of them."""
+
+    kernels: str
+    torch: str
+    rocm: str
+    archs: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Matrix:
     """A matrix.yaml.
 
@@ -109,6 +119,7 @@ class Matrix:
         check_runner: labels of the GitHub runner with a GPU; empty if there is none.
         allow_toolchains: recipes whose output may be released.
         allow_host_builds: whether what was built outside of a container may be released.
+        places: where the axes stand.
         where: the file.
     """
 
@@ -123,4 +134,5 @@ class Matrix:
     check_runner: tuple[str, ...]
     allow_toolchains: tuple[str, ...]
     allow_host_builds: bool
+    places: AxisPlaces
     where: str

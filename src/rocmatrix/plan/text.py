@@ -14,7 +14,8 @@ def quote(text: str) -> str:
 
     Whatever is not printable ASCII is escaped, so that control sequences, line breaks (and with them workflow commands)
     do nothing and a letter that only looks like another is seen; long texts are cut. ``##[`` is the old spelling of a
-    workflow command, which may stand anywhere in a line.
+    workflow command, which may stand anywhere in a line, and ``${{`` would be an expression where a message is pasted
+    into a workflow.
     """
     cut = text[:_LONGEST_QUOTE]
     shown = ascii(cut).replace("##[", "#\\x23[").replace("${{", "$\\x7b{")

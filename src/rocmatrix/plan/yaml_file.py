@@ -7,6 +7,7 @@ refused, depth is bounded, and what aliases repeat is counted, so that nothing i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -22,6 +23,9 @@ LARGEST_FILE = 1 << 18
 
 _DEEPEST = 16
 _MOST_NODES = 100_000
+
+_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML 1.1 allows in no file (section 5.1, ``c-printable``); PyYAML says no line for it."""
 
 _KINDS = {
     "tag:yaml.org,2002:str": Kind.STRING,
@@ -46,12 +50,18 @@ def read_yaml(content: bytes, where: str) -> Node:
             documents, tags, keys that are not strings or a key twice, or its aliases repeat too much.
     """
     text = decode(content, where, largest=LARGEST_FILE)
+    if found := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        what = f"the character {found[0]!a} is not allowed in YAML"
+        raise InputError(what, where=f"{where}:{line}", fix="Remove it, or write it escaped within double quotes.")
     try:
         return _Tree(where=where, events=yaml.parse(text, Loader=_PARSER)).document()
     except yaml.MarkedYAMLError as err:
         last = text.count("\n") + 1
         line = f":{min(err.problem_mark.line + 1, last)}" if err.problem_mark else ""
         begun = f" {err.context} that begins in line {err.context_mark.line + 1}" if err.context_mark else ""
+        if "nesting depth" in (err.problem or ""):  # libyaml's own limit, far beyond ours
+            raise _too_deep(where + line) from err
         problem = ascii(f"{err.problem or 'syntax error'}{begun}")[1:-1]
         raise InputError(f"this is not YAML: {problem}", where=where + line, fix="Correct the line.") from err
     except yaml.YAMLError as err:
@@ -84,7 +94,7 @@ class _Tree:
     def _node(self, event: yaml.Event, *, key: str, depth: int, where: str | None = None) -> Node:
         where = where or self._at(event)
         if depth > _DEEPEST:
-            raise InputError(f"nested more than {_DEEPEST} deep", where=where, fix="Nothing here needs that depth.")
+            raise _too_deep(where)
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
         before = self.count
@@ -139,6 +149,10 @@ class _Tree:
 
     def _at(self, event: yaml.Event) -> str:
         return f"{self.where}:{event.start_mark.line + 1}" if event.start_mark else self.where
+
+
+def _too_deep(where: str) -> InputError:
+    return InputError(f"nested more than {_DEEPEST} deep", where=where, fix="Nothing here needs that depth.")
 
 
 def _shown(name: str) -> str:

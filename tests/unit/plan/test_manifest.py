@@ -201,7 +201,7 @@ def test_what_to_change_in_old_editions_is_said_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "the file lacks general|edition"),
+        (b"", "the file is empty"),
         (b"\xff", "not UTF-8"),
         (b"a = \0", "NUL"),
         (b"a = " + b"[" * 100_000, "nested too deep|not TOML"),

@@ -145,7 +145,7 @@ def test_the_message_has_line_finding_and_advice(old: str, new: str, message: st
         (b"schema: 1\nkernels: \xff\n", "matrix.yaml:2: the file is not UTF-8: byte 0xff"),
         ("schema: 1".encode("utf-16"), "the file is not UTF-8"),
         (b"schema: 1\n\0", "matrix.yaml:2: the file contains a NUL character"),
-        (b"schema: \x1b[31m", "this is not YAML"),
+        (b"schema: \x1b[31m", "matrix.yaml:1: the character '\\x1b' is not allowed in YAML"),
         (b"[a,\nb\n", "matrix.yaml:3: this is not YAML"),
         (b"[a,\nb", "that begins in line 1"),
         (b"schema: 1\n\tkernels: []", "this is not YAML"),
