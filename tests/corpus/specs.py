@@ -147,7 +147,7 @@ def _reduction(kind: str) -> Make:
         return Trial(
             name=spec.name, kernel=needs.kernel, geometry=_geometry(needs, -(-count // block)), inputs=(x,),
             out=out, scalars=(count,), reference=reference, rtol=1e-5, atol=1e-4 if kind == "sum" else 0.0,
-            nothings=_NOTHINGS,
+            nothings=_NOTHINGS, accumulates=True,
         )  # fmt: skip
 
     return make

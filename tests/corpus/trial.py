@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Device, Execution, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.reports import Detector
 
 POISON = 0x7B
 
@@ -33,8 +34,8 @@ class Trial:
         scalars: 32-bit integers behind the pointers.
         reference: makes the result in float64.
         rtol: relative tolerance; ``atol`` the absolute one.
-        out_place: where the result's pointer is among the pointers; the last one by default.
         nothings: pointers behind the scalars that the kernel does not use.
+        accumulates: whether the kernel adds to what the result's memory holds; else that counts as never written.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Trial:
     rtol: float
     atol: float
     nothings: int = 0
+    accumulates: bool = False
 
     @cached_property
     def want(self) -> NDArray[np.float64]:
@@ -69,12 +71,15 @@ class Trial:
             held = device.memory.allocate_at(address, array.nbytes, f"input {number}", writable=False)
             held.data[:] = np.frombuffer(array.tobytes(), dtype=np.uint8)
             addresses.append(address)
-        result = device.memory.allocate(self.out.nbytes, "the result")
+        written = self.accumulates or Detector.UNWRITTEN not in options.detectors
+        result = device.memory.allocate(self.out.nbytes, "the result", written=written)
         result.data[:] = np.frombuffer(self.out.tobytes(), dtype=np.uint8)
         segment = struct.pack(f"<{len(addresses) + 1}Q", *addresses, result.address)
         segment += struct.pack(f"<{len(self.scalars)}i", *self.scalars)
-        segment += bytes(-len(segment) % 8) + bytes(8 * self.nothings)
+        if self.nothings:
+            segment += bytes(-len(segment) % 8 + 8 * self.nothings)
         execution = device.launch(loaded, self.kernel, self.geometry, segment, options=options, observer=observer)
+        execution = replace(execution, findings=(*execution.findings, *device.unwritten(result, self.kernel)))
         got = result.data.view(self.out.dtype).reshape(self.out.shape).copy()
         return compare(got, self.want, rtol=self.rtol, atol=self.atol), execution, got
 

@@ -68,6 +68,11 @@ class Mutant:
         """What tells it from the other mutants of its kernel."""
         return f"{self.offset:x} {self.operator} {self.index}"
 
+    @property
+    def places(self) -> frozenset[int]:
+        """Offsets of the dwords that are replaced."""
+        return frozenset(range(self.offset, self.offset + len(self.before), 4))
+
     def __str__(self) -> str:
         """Return place, operator and both forms."""
         return f"{self.offset:#x} {self.instruction.name}: {self.operator} ({self.before.hex()} -> {self.after.hex()})"

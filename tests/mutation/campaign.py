@@ -1,0 +1,141 @@
+"""A campaign: mutants judged side by side, results kept line by line so that it can be taken up again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+
+from rocmatrix import digest
+from rocmatrix.emulator.translator.compiler import emulator_digest
+from tests.mutation.equivalence import Prover
+from tests.mutation.judge import Judge
+from tests.mutation.operators import Mutant, mutants
+from tests.mutation.subjects import Subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of one mutant: a line of the results.
+
+    Attributes:
+        subject: the kernel; with ``key`` it tells the mutant from all others.
+        operator: what was done.
+        instruction: to what.
+        noticed: what noticed it.
+        equivalent: why it cannot be told from the original, where that is proved; else ``""``.
+        reached: whether a launch executed it.
+        said: the words of what noticed it, or the mutant itself.
+    """
+
+    subject: str
+    key: str
+    operator: str
+    instruction: str
+    noticed: tuple[str, ...]
+    equivalent: str
+    reached: bool
+    said: str
+
+    @property
+    def survived(self) -> bool:
+        """Whether nothing noticed it and nothing is proved of it."""
+        return not self.noticed and not self.equivalent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """First line of the results of a subject: of which code and which emulator they are."""
+
+    subject: str
+    identity: str
+
+
+_judge: Judge | None = None
+_prover: Prover | None = None
+
+
+def run(
+    subject: Subject,
+    *,
+    cache: Path,
+    results: Path,
+    sample: int | None = None,
+    seed: int = 0,
+    processes: int = 2,
+    thorough: bool = False,
+) -> tuple[Result, ...]:
+    """Judge the mutants of a subject that have no result yet; return all results.
+
+    Args:
+        subject: the kernel.
+        cache: folder for translated code.
+        results: file of this subject's results; one of other code or of another emulator is begun anew.
+        sample: how many mutants, drawn with ``seed``; ``None`` for all.
+        seed: of the sample.
+        processes: that judge side by side.
+        thorough: ask everything of each mutant.
+    """
+    chosen = list(mutants(subject.listing()))
+    if sample is not None and sample < len(chosen):
+        chosen = random.Random(seed).sample(chosen, sample)  # noqa: S311 - a reproducible choice
+    known = _take_up(results, Header(subject=subject.name, identity=_identity(subject, thorough=thorough)))
+    rest = [mutant for mutant in chosen if mutant.key not in known]
+    if rest:
+        with results.open("ab", buffering=0) as file:
+            for result in _judged(subject, rest, cache, processes, thorough=thorough):
+                known[result.key] = result
+                file.write(msgspec.json.encode(result) + b"\n")
+    return tuple(known[mutant.key] for mutant in chosen)
+
+
+def _identity(subject: Subject, *, thorough: bool) -> str:
+    return f"{digest.of_bytes(subject.image)} {emulator_digest()} {'thorough' if thorough else 'first'}"
+
+
+def _take_up(results: Path, header: Header) -> dict[str, Result]:
+    first, *lines = results.read_bytes().splitlines() if results.exists() else [b""]
+    if first != msgspec.json.encode(header):
+        results.write_bytes(msgspec.json.encode(header) + b"\n")
+        return {}
+    read = [msgspec.json.decode(line, type=Result) for line in lines if line.endswith(b"}")]
+    return {result.key: result for result in read}
+
+
+def _judged(
+    subject: Subject, chosen: Sequence[Mutant], cache: Path, processes: int, *, thorough: bool
+) -> Iterator[Result]:
+    """Judge in processes that were forked from this one, so that the original is tried once."""
+    global _judge, _prover
+    _judge, _prover = Judge(subject, cache, thorough=thorough), Prover(subject.listing())
+    if processes <= 1:
+        yield from map(_one, _named(subject, chosen))
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        yield from pool.map(_one, _named(subject, chosen), chunksize=4)
+
+
+def _named(subject: Subject, chosen: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
+    return ((subject.name, mutant) for mutant in chosen)
+
+
+def _one(named: tuple[str, Mutant]) -> Result:
+    name, mutant = named
+    assert _judge is not None
+    assert _prover is not None
+    verdict = _judge.judge(mutant)
+    return Result(
+        subject=name,
+        key=mutant.key,
+        operator=mutant.operator,
+        instruction=mutant.instruction.name,
+        noticed=verdict.noticed,
+        equivalent="" if verdict.noticed else _prover.reason(mutant) or "",
+        reached=verdict.reached,
+        said=verdict.said or str(mutant),
+    )

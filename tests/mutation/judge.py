@@ -1,0 +1,164 @@
+"""Whether a mutant is noticed, and by what: everything that a check looks at."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rocmatrix.emulator.analysis import analyze
+from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, FaultKind, UnsupportedError
+from rocmatrix.errors import InputError
+from tests.corpus.trial import Trial
+from tests.mutation.coverage import Coverage
+from tests.mutation.operators import Mutant
+from tests.mutation.patched import MutantPrograms, Programs
+from tests.mutation.subjects import Subject
+
+NUMBERS, FAULTS, REFUSED, TIME = "numbers", "faults", "refused", "time"
+"""What notices a mutant beside detectors: a result out of tolerance; a fault that ends the launch (bounds, endless,
+deadlock, illegal register…); a meaning that is not known, for which a unit is never called tested; time."""
+DETECTORS = {
+    FaultKind.UNWRITTEN: Detector.UNWRITTEN,
+    FaultKind.RACE: Detector.RACES,
+    FaultKind.COLLISION: Detector.RACES,
+    FaultKind.WAIT: Detector.WAITS,
+    FaultKind.HAZARD: Detector.HAZARDS,
+}
+SECONDS = 60
+"""What one launch may take."""
+_ROOM = 3
+"""How many times as much as the original a wave may execute before it counts as endless."""
+
+
+class _TimeIsUpError(Exception):
+    """A launch took too long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What came of a mutant.
+
+    Attributes:
+        noticed: what noticed it, sorted; empty for a survivor.
+        reached: whether a launch executed it at all.
+        said: the first words of what noticed it.
+    """
+
+    noticed: tuple[str, ...]
+    reached: bool
+    said: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """A trial with the offsets of the kernel that it executes, and the most instructions of a wave."""
+
+    trial: Trial
+    offsets: frozenset[int]
+    instructions: int
+
+
+class Judge:
+    """Tries mutants of one kernel."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        cache: Path,
+        *,
+        thorough: bool = False,
+        detectors: frozenset[Detector] = ALL_DETECTORS,
+    ) -> None:
+        """Execute the original, which must be right and silent, to know what each trial reaches.
+
+        Args:
+            subject: the kernel.
+            cache: folder for translated code.
+            thorough: ask everything that could notice a mutant, instead of stopping at the first that does.
+            detectors: those that are on.
+        """
+        self._detectors = detectors
+        self._subject = subject
+        self._programs = MutantPrograms(cache, subject.image)
+        self._thorough = thorough
+        self._reaches = tuple(self._reach(trial) for trial in subject.trials)
+        assert not analyze(subject.code, subject.kernel).findings, "the original is not silent"
+
+    @property
+    def covered(self) -> frozenset[int]:
+        """Offsets that some trial executes."""
+        return frozenset[int]().union(*(reach.offsets for reach in self._reaches))
+
+    def _reach(self, trial: Trial) -> Reach:
+        subject, coverage = self._subject, Coverage()
+        trial.run(subject.code, Device(Program), Options(), coverage)
+        original = Device(self._programs.of(None, subject.image))
+        comparison, execution, _ = trial.run(subject.code, original, Options(detectors=self._detectors))
+        assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
+        assert not execution.findings, "\n".join(map(str, execution.findings))
+        entry = Device().load(subject.code).address + subject.entry  # fresh devices load at the same address
+        offsets = frozenset(address - entry for address in coverage.addresses)
+        return Reach(trial=trial, offsets=offsets, instructions=coverage.most)
+
+    def judge(self, mutant: Mutant) -> Verdict:
+        """Try a mutant."""
+        noticed: dict[str, str] = {}
+        reached = bool(mutant.places & self.covered)
+        for attempt in self._attempts(mutant):
+            noticed = _tried(attempt) | noticed
+            if noticed and not self._thorough:
+                break
+        first = next(iter(noticed.values()), "")
+        return Verdict(noticed=tuple(sorted(noticed)), reached=reached, said=first[:300])
+
+    def _attempts(self, mutant: Mutant) -> Iterator[Callable[[], dict[str, str]]]:
+        code, data = self._subject.with_change(mutant)
+        programs = self._programs.of((self._subject.place, mutant), data)
+        for reach in self._reaches:
+            if mutant.places & reach.offsets:
+                options = Options(limit=_ROOM * reach.instructions, detectors=self._detectors)
+                yield partial(_launched, reach.trial, code, programs, options)
+        yield lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
+
+
+def _launched(trial: Trial, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:
+    comparison, execution, _ = trial.run(code, Device(programs), options)
+    return ({} if comparison.passed else {NUMBERS: comparison.detail}) | _named(execution.findings)
+
+
+def _tried(attempt: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Return what notices, by name, with its words; what ends an attempt is one of it."""
+    try:
+        with _limited():
+            return attempt()
+    except FaultError as err:
+        return _named((err.fault, *err.findings))
+    except (UnsupportedError, InputError) as err:
+        return {REFUSED: str(err)}
+    except _TimeIsUpError:
+        return {TIME: f"it did not end within {SECONDS} s"}
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def stop(*_arguments: object) -> None:
+        raise _TimeIsUpError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _named(findings: tuple[Fault, ...]) -> dict[str, str]:
+    return {DETECTORS.get(fault.kind, FAULTS): str(fault) for fault in reversed(findings)}

@@ -1,0 +1,93 @@
+"""Mutants by the translator at little cost: the unchanged blocks are those of the original, compiled once.
+
+The blocks that a mutant changes are executed by the reference, instruction by instruction; the two executors have the
+same results, which is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.translator import program as translated
+from rocmatrix.emulator.translator.code import Code, Work
+from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
+from rocmatrix.emulator.translator.program import TranslatedProgram
+from tests.mutation.operators import Mutant
+
+Programs = Callable[[Memory, str], Program]
+"""What a ``Device`` takes."""
+_REASON = "the mutant's own block"
+
+
+class OriginalCompiler:
+    """Gives the library of the original code for a mutant's, which differs from it in the patched blocks only."""
+
+    def __init__(self, compiler: Compiler, original: bytes, patched: bytes) -> None:
+        """Keep what stands in the original's identity and in the mutant's."""
+        self._compiler = compiler
+        self._original = original
+        self._patched = patched
+
+    def compiled(self, identity: bytes, write: Callable[..., object]) -> Path:
+        """Return the original's library where there is one; code that only the mutant reaches is compiled."""
+        original = identity.replace(self._patched, self._original)
+        place = self._compiler.folder / f"{self._compiler._name(original)}.so"
+        return place if place.exists() else self._compiler.compiled(identity, write)  # type: ignore[arg-type]
+
+
+class PatchedCode(Code):
+    """Code with one change in it."""
+
+    change: tuple[int, Mutant] | None = None
+    """Offset of the kernel in the code, and what is changed of it; set before anything runs."""
+
+    def translate(self, offset: int) -> None:
+        """Translate, and leave the changed blocks to the reference."""
+        super().translate(offset)
+        if PatchedCode.change is None:
+            return
+        entry, mutant = PatchedCode.change
+        first, end = entry + mutant.offset, entry + mutant.offset + len(mutant.before)
+        for start, last in list(self._last.items()):
+            if start < end and last >= first:
+                self._leave(start, max(last, end - 4))
+
+    def _leave(self, start: int, last: int) -> None:
+        """Let the reference execute everything from one instruction to another."""
+        self._table[start >> 2] = None
+        for place in range(start, last + 4, 4):
+            self._refusals.setdefault(place, _REASON)
+
+
+class MutantPrograms:
+    """Makes programs of a mutant: what a ``Device`` takes."""
+
+    def __init__(self, cache: Path, image: bytes) -> None:
+        """Keep what the original is.
+
+        Args:
+            cache: folder with the original's translation, or for it.
+            image: the executable segment of the original.
+
+        Raises:
+            AssertionError: there is no compiler.
+        """
+        compiler = find_compiler(cache)
+        assert compiler is not None, "the package ziglang is not installed"
+        self._compiler = compiler
+        self._original = image
+        self.work = Work()
+        setattr(translated, "Code", PatchedCode)  # noqa: B010 - what the module makes programs with
+
+    def of(self, change: tuple[int, Mutant] | None, patched: bytes) -> Programs:
+        """Return what makes programs of the code with a change in it, or of the original."""
+
+        def make(memory: Memory, kernel: str) -> Program:
+            PatchedCode.change = change
+            compiler = OriginalCompiler(self._compiler, self._original, patched) if change else self._compiler
+            return TranslatedProgram(memory, kernel, compiler, self.work)  # type: ignore[arg-type]
+
+        return make
