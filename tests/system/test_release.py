@@ -1,0 +1,214 @@
+"""A release on the embedded Hub, through the real client: complete or absent, repeated without harm, others untouched."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import CommitOperationAdd, snapshot_download
+
+from rocmatrix.errors import ReleaseError
+from rocmatrix.events import discard
+from rocmatrix.release.api_hub import ApiHub, limit_requests
+from rocmatrix.release.credentials import Credential
+from rocmatrix.release.persistence import Patience
+from rocmatrix.release.publication import Released, Wanted
+from rocmatrix.release.stage import publish
+from rocmatrix.release.trees import Tree
+from tests.system.hub import READER, STRANGER, WRITER, RunningHub, serving
+from tests.system.release_source import REPOSITORY, Source, git, make_source
+
+KERNEL = "kernel"
+BRANCH, TAG, STAGING = "v2", "v2.0.0", "staging/v2.0.0"
+QUICK = Patience(first_wait=0.01)
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[RunningHub]:
+    limit_requests()
+    with serving(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return make_source(tmp_path_factory.mktemp("source"))
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """The next version, with other bytes in one variant."""
+    return make_source(tmp_path_factory.mktemp("changed"), tag="v2.1.0", line="CHANGED = True")
+
+
+def release(hub: RunningHub, source: Source, wanted: Wanted | None = None, token: str = WRITER) -> Released:
+    there = ApiHub(hub.endpoint, Credential(token=token, source="a test"))
+    what = wanted or source.wanted()
+    return publish(what, there, store=source.store, emit=discard, credential="a test", patience=QUICK)
+
+
+def tree(hub: RunningHub, revision: str) -> Tree:
+    return ApiHub(hub.endpoint, Credential(token=None, source="")).tree(REPOSITORY, revision)
+
+
+def references(hub: RunningHub) -> tuple[dict[str, str], dict[str, str]]:
+    found = ApiHub(hub.endpoint, Credential(token=None, source="")).references(REPOSITORY)
+    return (dict(found.branches), dict(found.tags)) if found else ({}, {})
+
+
+def others(hub: RunningHub, name: str, branch: str = BRANCH) -> dict[str, bytes]:
+    """Let somebody else publish a variant; return its files."""
+    metadata = {"name": "scale", "id": "scale_cuda", "version": 2, "license": "mit", "python-depends": []}
+    metadata["backend"] = {"type": "cuda"}
+    files = {
+        f"build/{name}/metadata.json": json.dumps(metadata).encode(),
+        f"build/{name}/k.abi3.so": b"\x7fELF\0others",
+    }
+    operations = [CommitOperationAdd(path, content) for path, content in files.items()]
+    hub.api().create_commit(REPOSITORY, operations, commit_message="theirs", revision=branch, repo_type=KERNEL)
+    return files
+
+
+# -- what a release leaves -----------------------------------------------------------------------------------------
+
+
+def test_a_first_release_is_all_there(hub: RunningHub, source: Source, tmp_path: Path) -> None:
+    released = release(hub, source)
+    branches, tags = references(hub)
+    assert branches.keys() == {"main", BRANCH}, "the staging branch is gone"
+    assert tags == {TAG: released.commit} == {TAG: branches[BRANCH]}
+    folder = Path(
+        snapshot_download(REPOSITORY, repo_type=KERNEL, revision=TAG, endpoint=hub.endpoint, local_dir=tmp_path / "x")
+    )
+    published = source.store.variants_folder("scale")
+    for path in published.rglob("*"):
+        if path.is_file():
+            assert (folder / "build" / path.relative_to(published)).read_bytes() == path.read_bytes()
+    assert (folder / "benchmarks/benchmark_scale.py").is_file()
+    assert all(file.sha256 for path, file in tree(hub, TAG).items() if path.endswith(".so")), "binaries are in LFS"
+    card = hub.api().hf_hub_download(REPOSITORY, "README.md", repo_type=KERNEL, local_dir=tmp_path / "card")
+    assert f"Release {TAG}" in Path(card).read_text()
+
+
+def test_the_same_release_again_writes_nothing(hub: RunningHub, source: Source) -> None:
+    first = release(hub, source)
+    hub.traffic.clear()
+    again = release(hub, source)
+    assert again == Released(commit=first.commit, already=True)
+    assert {exchange.method for exchange in hub.traffic.exchanges} <= {"GET", "HEAD"}
+
+
+def test_the_next_version_uploads_only_what_changed(hub: RunningHub, source: Source, changed: Source) -> None:
+    first = release(hub, source)
+    hub.traffic.clear()
+    second = release(hub, changed)
+    assert not [each for each in hub.traffic.exchanges if each.endpoint in {"lfs-put", "lfs-part"}]
+    assert tree(hub, first.commit) != tree(hub, second.commit)
+    assert references(hub)[1] == {TAG: first.commit, "v2.1.0": second.commit}
+
+
+def test_other_content_under_the_same_tag_is_refused_with_the_difference(
+    hub: RunningHub, source: Source, tmp_path: Path
+) -> None:
+    first = release(hub, source)
+    with pytest.raises(ReleaseError, match=r"has other bytes in build/.*rocm72.*__init__\.py"):
+        release(hub, make_source(tmp_path / "again", line="CHANGED = True"))
+    assert references(hub)[1] == {TAG: first.commit}
+
+
+def test_a_gitignore_of_the_repository_hides_nothing(hub: RunningHub, source: Source) -> None:
+    hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
+    ignore = CommitOperationAdd(".gitignore", b"build/\n*.so\n")
+    hub.api().create_commit(REPOSITORY, [ignore], commit_message="m", repo_type=KERNEL)
+    released = release(hub, source)
+    assert [path for path in tree(hub, released.commit) if path.endswith(".so")]
+
+
+# -- other people's variants ---------------------------------------------------------------------------------------
+
+
+def test_other_peoples_variants_stay_byte_for_byte(hub: RunningHub, source: Source, changed: Source) -> None:
+    release(hub, source)
+    theirs = others(hub, "torch213-cxx11-cu130-x86_64-linux")
+    before = {path: file for path, file in tree(hub, BRANCH).items() if path in theirs}
+    release(hub, changed)
+    assert {path: file for path, file in tree(hub, BRANCH).items() if path in theirs} == before
+
+
+def test_a_variant_of_ours_that_is_promised_no_more_is_removed_if_that_is_meant(
+    hub: RunningHub, source: Source, tmp_path: Path
+) -> None:
+    release(hub, source)
+    smaller = make_source(tmp_path / "smaller", tag="v2.1.0", rocms=["7.2"])
+    with pytest.raises(ReleaseError, match=r"torch2\.10-rocm7\.1") as caught:
+        release(hub, smaller)
+    assert "--drop" in str(caught.value)
+    assert references(hub)[1].keys() == {TAG}
+    drop = frozenset(word for word in str(caught.value).split() if word.startswith("torch"))
+    release(hub, smaller, smaller.wanted(drop=drop))
+    assert not [path for path in tree(hub, BRANCH) if "rocm71" in path]
+
+
+def test_somebody_elses_variant_of_the_same_name_is_not_replaced(hub: RunningHub, source: Source) -> None:
+    hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
+    hub.api().create_branch(REPOSITORY, branch=BRANCH, repo_type=KERNEL)
+    others(hub, "torch-stable-abi210-rocm72-x86_64-linux")
+    before = tree(hub, BRANCH)
+    with pytest.raises(ReleaseError, match="only its owner"):
+        release(hub, source)
+    assert tree(hub, BRANCH) == before
+
+
+def test_a_variant_that_would_shadow_ours_stops_the_release(hub: RunningHub, source: Source) -> None:
+    hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
+    hub.api().create_branch(REPOSITORY, branch=BRANCH, repo_type=KERNEL)
+    others(hub, "torch-stable-abi213-rocm72-x86_64-linux")
+    before = references(hub)
+    with pytest.raises(ReleaseError, match="would not get what was made for them"):
+        release(hub, source)
+    branches, tags = references(hub)
+    assert (branches[BRANCH], tags) == (before[0][BRANCH], {})
+
+
+# -- refusals before anything is written ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("allowances", "said"),
+    [
+        ({"untested": False}, "nothing has executed"),
+        ({"host_builds": False}, "not built in a container"),
+        ({"toolchains": frozenset({"almalinux"})}, "does not allow the toolchain"),
+    ],
+)
+def test_what_the_author_did_not_allow_is_refused(source: Source, allowances: dict[str, object], said: str) -> None:
+    with pytest.raises(ReleaseError, match=said):
+        source.wanted(**allowances)
+
+
+def test_a_tag_that_is_not_the_built_commit_is_refused(tmp_path: Path) -> None:
+    made = make_source(tmp_path)
+    (made.project / "scale.hip").write_text("// changed\n")
+    git(made.root, "commit", "-qam", "later")
+    git(made.root, "tag", "-a", "v2.0.1", "-m", "later")
+    git(made.root, "tag", "light")
+    for tag, said in {
+        "v2.0.1": "was built from commit",
+        "v2.0.2": "there is no tag",
+        "v3.0.0": "major version 3",
+        "light": "no tag of a release",
+    }.items():
+        with pytest.raises(ReleaseError, match=said):
+            Source(root=made.root, store=made.store, plan=made.plan, tag=tag).wanted()
+
+
+@pytest.mark.parametrize("token", [READER, STRANGER, "hf_nobodyNOBODYnobody"])
+def test_who_may_not_write_is_told_what_to_ask_for(hub: RunningHub, source: Source, token: str) -> None:
+    hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
+    before = references(hub)
+    with pytest.raises(ReleaseError) as caught:
+        release(hub, source, token=token)
+    assert token not in str(caught.value)
+    assert "role write" in str(caught.value) or "credential" in str(caught.value)
+    assert references(hub) == before
