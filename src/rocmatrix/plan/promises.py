@@ -17,6 +17,9 @@ MOST_CELLS = 200_000
 _Excludes = dict[tuple[str | None, str | None], list[tuple[int, Exclude]]]
 """Rules with their numbers, by the torch and ROCm that they name; ``None`` stands for any."""
 
+_Taken = dict[int, set[tuple[str, str, str]]]
+"""What each exclude took something of: kernel, torch and ROCm of the cells, by the number of the rule."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
@@ -54,14 +57,14 @@ def promises_of(matrix: Matrix, manifests: Mapping[str, Manifest]) -> tuple[Prom
         raise InputError(what, where=matrix.where, fix=f"At most {MOST_CELLS} are planned; shorten an axis.")
     _require_kernels((*matrix.include, *matrix.exclude), kernels)
     found: list[Promise] = []
-    matched: set[int] = set()
+    taken: _Taken = {}
     for name in sorted(kernels):
         archs = tuple(sorted(kernels[name].archs or matrix.archs))
         excludes = _by_place((n, rule) for n, rule in enumerate(matrix.exclude) if rule.kernel in {None, name})
-        cells = {(cell.torch, cell.rocm): _without(cell, excludes, matched) for cell in _product(matrix, name, archs)}
+        cells = {(cell.torch, cell.rocm): _without(cell, excludes, taken) for cell in _product(matrix, name, archs)}
         _include(cells, [rule for rule in matrix.include if rule.kernel in {None, name}], name, archs)
         found.extend(cells[key] for key in sorted(cells, key=lambda key: (minor_key(key[0]), minor_key(key[1]))))
-    _require_matches(matrix, matched)
+    _require_matches(matrix, kernels, taken)
     return tuple(found)
 
 
@@ -89,8 +92,8 @@ def _by_place(excludes: Iterable[tuple[int, Exclude]]) -> _Excludes:
     return places
 
 
-def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
-    """Return the cell as the excludes leave it; a rule that took anything is added to ``matched``."""
+def _without(cell: Promise, excludes: _Excludes, taken: _Taken) -> Promise:
+    """Return the cell as the excludes leave it; ``taken`` learns which rule took something of it."""
     pairs = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
     for number, rule in sorted((rule for pair in pairs for rule in excludes.get(pair, ())), key=itemgetter(0)):
         if cell.excluded is not None:
@@ -98,7 +101,7 @@ def _without(cell: Promise, excludes: _Excludes, matched: set[int]) -> Promise:
         left = () if rule.archs is None else tuple(arch for arch in cell.archs if arch not in rule.archs)
         if left == cell.archs:
             continue
-        matched.add(number)
+        taken.setdefault(number, set()).add((cell.kernel, cell.torch, cell.rocm))
         if left:
             cell = replace(cell, archs=left)
         else:
@@ -134,24 +137,42 @@ def _require_kernels(rules: Sequence[Include | Exclude], kernels: Mapping[str, K
         raise InputError(f"there is no kernel {quote(rule.kernel)}", where=rule.where, fix=fix)
 
 
-def _require_matches(matrix: Matrix, matched: set[int]) -> None:
+def _require_matches(matrix: Matrix, kernels: Mapping[str, KernelEntry], taken: _Taken) -> None:
+    """Refuse an exclude that took nothing; say which other rules took, or add again, the cells that it names."""
     for number, rule in enumerate(matrix.exclude):
-        if number in matched:
+        if number in taken:
             continue
-        includes = [
-            other.where
-            for other in matrix.include
-            if rule.torch in {None, other.torch} and rule.rocm in {None, other.rocm}
-        ]
-        others = [other.where for other in matrix.exclude[:number] if _overlap(rule, other)]
-        fix = "Remove it, or correct its torch, rocm, kernel or archs."
-        if includes:
-            fix = f"{in_words(includes)} includes what it names, and includes are added after excludes. {fix}"
-        elif others:
-            fix = f"{in_words(others)} already took what it names. {fix}"
-        raise InputError("this exclude matches no cell", where=rule.where, fix=fix)
+        named = {
+            (kernel, torch, rocm)
+            for kernel in kernels
+            if rule.kernel in {None, kernel} and _names_an_arch(rule, kernels[kernel].archs or matrix.archs)
+            for torch in matrix.torch
+            if rule.torch in {None, torch}
+            for rocm in matrix.rocm
+            if rule.rocm in {None, rocm}
+        }
+        others = [matrix.exclude[n].where for n in sorted(taken) if n < number and taken[n] & named]
+        raise InputError("this exclude matches no cell", where=rule.where, fix=_what_took(matrix, rule, others))
 
 
-def _overlap(one: Exclude, other: Exclude) -> bool:
-    pairs = ((one.torch, other.torch), (one.rocm, other.rocm), (one.kernel, other.kernel))
-    return all(a is None or b is None or a == b for a, b in pairs)
+def _names_an_arch(rule: Exclude, archs: Sequence[str]) -> bool:
+    return rule.archs is None or not set(rule.archs).isdisjoint(archs)
+
+
+def _what_took(matrix: Matrix, rule: Exclude, others: Sequence[str]) -> str:
+    """Return the advice for an exclude that matches nothing; ``others`` took the cells that it names before it."""
+    fix = "Remove it, or correct its torch, rocm, kernel or archs."
+    if others:
+        return f"{in_words(others)} already took what it names. {fix}"
+    includes = [
+        other.where
+        for other in matrix.include
+        if rule.torch in {None, other.torch}
+        and rule.rocm in {None, other.rocm}
+        and (None in {rule.kernel, other.kernel} or rule.kernel == other.kernel)
+        and (other.archs is None or _names_an_arch(rule, other.archs))
+    ]
+    if includes:
+        return f"{in_words(includes)} includes what it names, and includes are added after excludes. {fix}"
+    axes = f"The product has torch {in_words(matrix.torch)} x ROCm {in_words(matrix.rocm)}, {in_words(matrix.archs)}."
+    return f"{axes} {fix}"

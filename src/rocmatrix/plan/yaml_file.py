@@ -50,10 +50,7 @@ def read_yaml(content: bytes, where: str) -> Node:
             documents, tags, keys that are not strings or a key twice, or its aliases repeat too much.
     """
     text = decode(content, where, largest=LARGEST_FILE)
-    if found := _UNPRINTABLE.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        what = f"the character {found[0]!a} is not allowed in YAML"
-        raise InputError(what, where=f"{where}:{line}", fix="Remove it, or write it escaped within double quotes.")
+    _require_printable(text, where)
     try:
         return _Tree(where=where, events=yaml.parse(text, Loader=_PARSER)).document()
     except yaml.MarkedYAMLError as err:
@@ -67,6 +64,13 @@ def read_yaml(content: bytes, where: str) -> Node:
     except yaml.YAMLError as err:
         problem = ascii(str(err).splitlines()[0])[1:-1]
         raise InputError(f"this is not YAML: {problem}", where=where, fix="Correct the file.") from err
+
+
+def _require_printable(text: str, where: str) -> None:
+    if found := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        what = f"the character {found[0]!a} is not allowed in YAML"
+        raise InputError(what, where=f"{where}:{line}", fix="Remove it, or write it escaped within double quotes.")
 
 
 @dataclass(kw_only=True)
