@@ -1,4 +1,4 @@
-"""A release on the embedded Hub, through the real client: complete or absent, repeated without harm, others untouched."""
+"""A release on the embedded Hub, by the real client: complete or absent, repeated without harm, others untouched."""
 
 import json
 from collections.abc import Iterator
