@@ -15,6 +15,7 @@ from pathlib import Path
 import platformdirs
 
 from rocmatrix.audit.stage import audit_units
+from rocmatrix.audit.torch_shelf import torch_reader
 from rocmatrix.build.stage import build_units
 from rocmatrix.check.options import CheckOptions
 from rocmatrix.check.stage import check_units
@@ -50,6 +51,7 @@ class Options:
         jobs: units that are built at the same time; at least 1.
         use_cache: whether earlier results may be reused.
         check: what executes the kernels, and on which inputs.
+        torches: torches that the audit of per-torch units asks: wheels, folders, or versions that pip finds.
     """
 
     matrix: Path
@@ -60,6 +62,7 @@ class Options:
     jobs: int = 1
     use_cache: bool = True
     check: CheckOptions = field(default_factory=CheckOptions)
+    torches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +215,7 @@ def _audit(context: _Context, result: RunResult) -> RunResult:
         store=context.store,
         emit=context.emit,
         use_cache=context.options.use_cache,
+        torch=torch_reader(context.options.torches, context.emit),
     )
     return replace(result, audits=audits)
 

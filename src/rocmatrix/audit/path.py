@@ -14,7 +14,7 @@ from rocmatrix.audit.torch_reader import NoTorch, TorchReader
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.variants import backend_of, parse_variant
-from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome
+from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome, WaivedFinding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,8 @@ class PathAudit:
         path: as it was given.
         outcome: ``failed`` if any finding is an error.
         rules: ids of the rules that were applied.
+        waived: findings that the kernel's author waived; none where no matrix.yaml speaks of it.
+        prefix: what the places in findings are relative to; the folder of the variant or of the file.
         backend: what it runs on, as its name says; ``rocm`` where no name says anything.
     """
 
@@ -34,7 +36,9 @@ class PathAudit:
     binaries: tuple[BinaryFacts, ...]
     findings: tuple[Finding, ...]
     device_files: tuple[DeviceFileFacts, ...] = ()
+    waived: tuple[WaivedFinding, ...] = ()
     backend: str = "rocm"
+    prefix: str = ""
 
 
 def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool = False) -> PathAudit:
@@ -64,7 +68,8 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
     else:
         what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
         raise InputError(what, where=str(path), fix=_FIX)
-    expected = replace(expected, published=published)
+    if published:
+        expected = replace(expected, published=True, variant=expected.variant or _directory(path))
     facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))
     findings = judge(facts, expected, policy)
     return PathAudit(
@@ -75,7 +80,14 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
         findings=findings,
         device_files=tuple(device_file_facts(file) for file in facts.device_files),
         backend=expected.backend,
+        prefix=str(path if path.is_dir() else path.parent),
     )
+
+
+def _directory(path: Path) -> str | None:
+    """Return the name of a published directory that the client must know; it knows more kinds than are built here."""
+    name = path.resolve().name
+    return None if name.startswith("tvm-ffi") or backend_of(name) != ROCM else name
 
 
 _FIX = "Name a variant directory (build/<variant>) or a shared object (.so)."

@@ -8,9 +8,22 @@ from functools import cache
 from rocmatrix import digest
 from rocmatrix.audit.facts import Expectation, TorchAnswer, VariantFacts
 from rocmatrix.audit.rules.torch_abi import asks_of_torch
+from rocmatrix.audit.torch_reader import TorchReader
 from rocmatrix.errors import MissingRequirementError
+from rocmatrix.events import Emit
 from rocmatrix.plan.model import Abi
-from rocmatrix.toolchain.torch_exports import LIBRARIES, Torch
+from rocmatrix.toolchain.torch_exports import LIBRARIES, Torch, open_torch
+
+
+def torch_reader(named: Iterable[str], emit: Emit) -> TorchReader | None:
+    """Return who answers for the torches that were named; ``None`` if none was.
+
+    Raises:
+        InputError: one of them is no torch.
+        MissingRequirementError: pip finds no such wheel, or its server cannot be reached.
+    """
+    torches = [open_torch(name, emit) for name in named]
+    return TorchShelf(torches) if torches else None
 
 
 class TorchShelf:

@@ -41,8 +41,10 @@ def follow(arguments: argparse.Namespace, work: Work) -> Subject:
     return Subject(command=arguments.name, options=options, result=result, board=reporter.board)
 
 
-def present(arguments: argparse.Namespace, work: Work) -> ExitCode:
+def present(arguments: argparse.Namespace, work: Work, *, then: Callable[[Subject], None] | None = None) -> ExitCode:
     """Do the work, then print its summary for people, or on stderr beside one JSON document on stdout.
+
+    ``then`` is called with what it came to before the document is printed, for what only one verb writes.
 
     Raises:
         RocmatrixError: the work could not be begun or went no further.
@@ -52,6 +54,8 @@ def present(arguments: argparse.Namespace, work: Work) -> ExitCode:
     summarize(subject, people, explain=arguments.explain, brief=arguments.quiet)
     if in_actions():
         _tell_actions(subject)
+    if then:
+        then(subject)
     if arguments.json:
         write_document(run_document(subject), sys.stdout)
     return subject.result.exit_code

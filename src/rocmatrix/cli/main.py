@@ -7,7 +7,21 @@ import sys
 from collections.abc import Sequence
 
 import rocmatrix
-from rocmatrix.cli import audit, build, check, collect, doctor, failures, hub, matrix, plan, run, streams
+from rocmatrix.cli import (
+    audit,
+    build,
+    check,
+    collect,
+    doctor,
+    failures,
+    hub,
+    matrix,
+    plan,
+    release,
+    run,
+    streams,
+    verify,
+)
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
 
@@ -16,8 +30,10 @@ VERBS: tuple[Verb, ...] = (
     plan.VERB,
     build.VERB,
     audit.VERB,
+    verify.VERB,
     check.VERB,
     collect.VERB,
+    release.VERB,
     hub.VERB,
     doctor.VERB,
     matrix.VERB,
@@ -56,7 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="rocmatrix",
         description="Build, audit, check and collect ROCm kernels for every torch x ROCm that matrix.yaml promises.",
         epilog="Exit codes: 0 done, 1 a bug in rocmatrix, 2 input or usage, 3 the environment lacks something, "
-        "4 build, 5 audit, 6 check, 130 interrupted.",
+        "4 build, 5 audit, 6 check, 7 release, 130 interrupted.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"rocmatrix {rocmatrix.__version__}")

@@ -156,6 +156,7 @@ def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
         jobs=getattr(arguments, "jobs", 1),
         use_cache=not getattr(arguments, "no_cache", False),
         check=_check_options(arguments),
+        torches=tuple(getattr(arguments, "torch", None) or ()),
     )
 
 
