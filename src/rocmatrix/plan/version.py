@@ -28,6 +28,11 @@ def minor_key(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+def display_key(text: str) -> tuple[int, int]:
+    """Return what a version is shown by; a text that is none, which a damaged plan.json may hold, comes first."""
+    return minor_key(text) if is_minor(text) else (-1, -1)
+
+
 def in_order(versions: Iterable[str]) -> tuple[str, ...]:
     """Return minor versions once each, lowest first."""
     return tuple(sorted(set(versions), key=minor_key))

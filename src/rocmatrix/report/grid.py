@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocmatrix.plan.model import Cell, CellState, Evidence, Plan, Unit, UnitId
+from rocmatrix.plan.version import display_key
 from rocmatrix.report.text import count, one_line
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -43,11 +44,6 @@ def letters(units: Iterable[Unit]) -> dict[UnitId, str]:
     return {unit.id: _letter(index) for index, unit in enumerate(units)}
 
 
-def version_key(version: str) -> tuple[int, ...]:
-    """Return what versions sort by: 7.14 comes after 7.2."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
-
-
 def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) -> Table:
     """Return the grid of one kernel.
 
@@ -58,12 +54,12 @@ def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) 
     """
     cells = {(cell.torch, cell.rocm): cell for cell in plan.cells if cell.kernel == kernel}
     names = letters(unit for unit in plan.units if unit.kernel == kernel)
-    rocms = sorted({rocm for _, rocm in cells}, key=version_key)
+    rocms = sorted({rocm for _, rocm in cells}, key=display_key)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("torch \\ ROCm", no_wrap=True, style="bold")
     for rocm in rocms:
         table.add_column(rocm, no_wrap=True)
-    for torch in sorted({torch for torch, _ in cells}, key=version_key):
+    for torch in sorted({torch for torch, _ in cells}, key=display_key):
         marked = [_mark(cells.get((torch, rocm)), names, broken) for rocm in rocms]
         table.add_row(Text(torch), *marked)
     return table
@@ -95,8 +91,8 @@ def pairs(cells: Iterable[Cell]) -> str:
     for cell in cells:
         by_torch.setdefault(cell.torch, []).append(cell.rocm)
     return "; ".join(
-        f"torch {torch} on ROCm {', '.join(sorted(rocms, key=version_key))}"
-        for torch, rocms in sorted(by_torch.items(), key=lambda item: version_key(item[0]))
+        f"torch {torch} on ROCm {', '.join(sorted(rocms, key=display_key))}"
+        for torch, rocms in sorted(by_torch.items(), key=lambda item: display_key(item[0]))
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from rocmatrix.errors import ExitCode
 from rocmatrix.plan.model import Cell, CellState, PlannedKernel, Unit
+from rocmatrix.plan.version import display_key
 from rocmatrix.records import Tested
-from rocmatrix.report.grid import letters, pairs, unserved, version_key
+from rocmatrix.report.grid import letters, pairs, unserved
 from rocmatrix.report.subject import Subject
 from rocmatrix.report.text import count, duration, one_line, size, visible
 
@@ -61,7 +62,7 @@ def _grid(subject: Subject, kernel: PlannedKernel) -> list[str]:
     plan = subject.result.plan
     cells = {(cell.torch, cell.rocm): cell for cell in plan.cells if cell.kernel == kernel.name}
     names = letters(unit for unit in plan.units if unit.kernel == kernel.name)
-    rocms = sorted({rocm for _, rocm in cells}, key=version_key)
+    rocms = sorted({rocm for _, rocm in cells}, key=display_key)
 
     def mark(cell: Cell | None) -> str:
         if cell is None:
@@ -71,7 +72,7 @@ def _grid(subject: Subject, kernel: PlannedKernel) -> list[str]:
         return f"{names[cell.unit]} failed" if cell.unit in subject.broken else names[cell.unit]
 
     lines = [_row("torch", *(f"ROCm {rocm}" for rocm in rocms)), _row(*["---"] * (len(rocms) + 1))]
-    torches = sorted({torch for torch, _ in cells}, key=version_key)
+    torches = sorted({torch for torch, _ in cells}, key=display_key)
     return [*lines, *(_row(torch, *(mark(cells.get((torch, rocm))) for rocm in rocms)) for torch in torches)]
 
 
