@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocmatrix.plan import manifest_fields as fields
+from rocmatrix.plan import manifest_keys as names
 from rocmatrix.plan.manifest_editions import CURRENT, DEFAULT_VERSION, FRAMEWORKS, OLDEST, edition_of, upgrade
 from rocmatrix.plan.manifest_model import KernelDependency, KernelSection, Manifest, TorchSection
 from rocmatrix.plan.node import Kind, Node
@@ -16,28 +17,6 @@ from rocmatrix.plan.text import in_words
 from rocmatrix.plan.toml_file import read_toml
 
 __all__ = ["KernelDependency", "KernelSection", "Manifest", "TorchSection", "parse_manifest"]
-
-_BACKENDS = ("cann", "cpu", "cuda", "metal", "neuron", "rocm", "tpu", "xpu")
-_CUTLASS = ("2_10", "3_5", "3_6", "3_8", "3_9", "4_0", "4_4", "4_5")
-_DEPENDS = ("torch", *(f"cutlass_{version}" for version in _CUTLASS), "sycl_tla", "metal-cpp")
-_GENERAL = ("name", "version", "license", "upstream", "source", "backends", "hub", "python-depends")
-_GENERAL_TABLES = {
-    "cuda": ("minver", "maxver", "python-depends", "kernel-depends"),
-    "neuron": ("python-depends", "kernel-depends"),
-    "xpu": ("python-depends", "kernel-depends"),
-    "tpu": ("python-depends",),
-}
-_KERNEL = ("backend", "depends", "src", "include", "cxx-flags")
-_KERNEL_EXTRA = {
-    "cpu": (),
-    "cuda": ("cuda-capabilities", "cuda-flags", "cuda-minver"),
-    "metal": (),
-    "rocm": ("rocm-archs", "hip-flags"),
-    "xpu": ("sycl-flags",),
-}
-_TORCH = ("src", "include", "pyext", "minver", "maxver", "stable-abi", "cxx-flags")
-_NOARCH = ("pyext", "cuda_capabilities", "rocm_archs")
-_TVM_FFI = ("src", "include", "pyext", "cxx-flags")
 
 
 def parse_manifest(content: bytes, where: str) -> Manifest:
@@ -67,7 +46,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         name=fields.kernel_name(general["name"]),
         version=fields.major_version(general["version"]) if "version" in general else DEFAULT_VERSION,
         license=fields.licence(general["license"]),
-        backends=tuple(item.choice(_BACKENDS) for item in general["backends"].elements()),
+        backends=tuple(item.choice(names.BACKENDS) for item in general["backends"].elements()),
         upstream=fields.git_url(general["upstream"]) if "upstream" in general else None,
         source=fields.git_url(general["source"]) if "source" in general else None,
         repo_id=fields.hub_repository(hub["repo-id"]) if "repo-id" in hub else None,
@@ -98,12 +77,12 @@ def _frame_keys(root: Node, framework: str) -> Mapping[str, Node]:
     if (node := root.entries.get(framework)) is None:
         return {}
     if framework == "torch":
-        return node.mapping(_TORCH)
+        return node.mapping(names.TORCH)
     if framework == "torch-noarch":
-        keys = node.mapping(_NOARCH)
+        keys = node.mapping(names.NOARCH)
         _strings(keys, "cuda_capabilities")
         return keys
-    keys = node.mapping(_TVM_FFI, ("src",))
+    keys = node.mapping(names.TVM_FFI, ("src",))
     for name in ("src", "include", "cxx-flags"):
         _strings(keys, name)
     return keys
@@ -111,12 +90,12 @@ def _frame_keys(root: Node, framework: str) -> Mapping[str, Node]:
 
 def _general(node: Node, edition: int) -> Mapping[str, Node]:
     if edition == CURRENT:
-        known = (*_GENERAL, "edition", "kernel-depends", *_GENERAL_TABLES)
+        known = (*names.GENERAL, "edition", "kernel-depends", *names.GENERAL_TABLES)
     else:
-        known = (*_GENERAL, *(name for name in _GENERAL_TABLES if name != "tpu"))
+        known = (*names.GENERAL, *(name for name in names.GENERAL_TABLES if name != "tpu"))
     required = ("name", "license", "backends") if edition == OLDEST else ("name", "version", "license", "backends")
     keys = node.mapping(known, required)
-    for name, inside in _GENERAL_TABLES.items():
+    for name, inside in names.GENERAL_TABLES.items():
         if name in keys:
             allowed = inside if edition == CURRENT else tuple(key for key in inside if key != "kernel-depends")
             _backend_table(keys[name].mapping(allowed))
@@ -165,7 +144,7 @@ def _stable_abi(node: Node, edition: int) -> str | None:
     if edition != CURRENT:
         fix = f"Add general.edition = {CURRENT}, or write one version for all backends."
         raise node.error("a table of backends is an edition-5 feature, and the file names no edition", fix)
-    levels = {name: fields.version(level) for name, level in node.mapping(_BACKENDS).items()}
+    levels = {backend: fields.version(level) for backend, level in node.mapping(names.BACKENDS).items()}
     return levels.get("rocm")
 
 
@@ -175,10 +154,10 @@ def _kernels(node: Node) -> tuple[KernelSection, ...]:
 
 def _kernel(name: str, node: Node) -> KernelSection:
     if "backend" not in node.table():
-        raise node.error("lacks backend", f"Add it; one of {', '.join(_KERNEL_EXTRA)}.")
-    backend = node.entries["backend"].choice(tuple(_KERNEL_EXTRA))
-    keys = node.mapping((*_KERNEL, *_KERNEL_EXTRA[backend]), ("depends", "src"))
-    depends = tuple(item.choice(_DEPENDS) for item in keys["depends"].elements())
+        raise node.error("lacks backend", f"Add it; one of {', '.join(names.KERNEL_EXTRA)}.")
+    backend = node.entries["backend"].choice(tuple(names.KERNEL_EXTRA))
+    keys = node.mapping((*names.KERNEL, *names.KERNEL_EXTRA[backend]), ("depends", "src"))
+    depends = tuple(item.choice(names.DEPENDS) for item in keys["depends"].elements())
     if backend != "rocm":
         return _foreign_kernel(name, backend, depends, keys)
     return KernelSection(

@@ -29,9 +29,9 @@ _OFFICIAL_VERSION = re.compile(r"\s*[0-9]+\.[0-9]+\s*", re.ASCII)
 _URL = re.compile(r"(https?|git|ssh|git\+(?:ssh|https?))://[^\s/]+\S*", re.IGNORECASE)
 _SCP_URL = re.compile(r"[^\s/:@]+@[^\s/:]+:\S+")
 _SOURCE_PART = re.compile(r"[A-Za-z0-9_.+@=-]+")
-_SUFFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,40}")
-_SECTION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_ARCH = re.compile(r"[A-Za-z0-9:+_-]{1,40}")
+SUFFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,40}")
+SECTION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+ARCH = re.compile(r"[A-Za-z0-9:+_-]{1,40}")
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
@@ -107,7 +107,7 @@ def branch(node: Node) -> str:
 
 def section_id(node: Node, name: str) -> str:
     """Return the id of a kernel section, which names files of the build; raises ``InputError`` for other characters."""
-    if not _SECTION_ID.fullmatch(name):
+    if not SECTION_ID.fullmatch(name):
         fix = f"Use letters, digits, '.', '_' and '-': it names files. {STRICTER}"
         raise node.error("the id of the section cannot be used", fix)
     return name
@@ -144,7 +144,7 @@ def suffixes(keys: Mapping[str, Node]) -> tuple[str, ...]:
     if "pyext" not in keys:
         return ("py", "pyi")
     for item in keys["pyext"].elements():
-        if not _SUFFIX.fullmatch(item.string()):
+        if not SUFFIX.fullmatch(item.string()):
             raise item.error(
                 f"{quote(item.text)} is not a suffix of a file", f'Write it without dot, e.g. "py". {STRICTER}'
             )
@@ -166,7 +166,7 @@ def archs(keys: Mapping[str, Node], name: str) -> tuple[str, ...] | None:
     if name not in keys:
         return None
     for item in keys[name].elements():
-        if not _ARCH.fullmatch(item.string()):
+        if not ARCH.fullmatch(item.string()):
             raise item.error(f"{quote(item.text)} is not a gfx arch", f"Write e.g. gfx942. {STRICTER}")
     return tuple(dict.fromkeys(item.text for item in keys[name].items))
 
