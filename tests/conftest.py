@@ -82,6 +82,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rocmatrix", "groups of tests that not every machine can run")
     group.addoption("--require-group", action="append", default=[], choices=[*GROUPS], help="fail where it cannot run")
     group.addoption("--require-all", action="store_true", help="require every group")
+    group.addoption(
+        "--long", action="store_true", help="run whole tables where a seeded part is the rule: hours, not minutes"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -31,7 +31,11 @@ class Exchange:
 
 
 class Traffic:
-    """All exchanges since the server began, or since they were cleared."""
+    """All exchanges since the server began, or since they were cleared.
+
+    Attributes:
+        tell: called with each exchange when it ended, before the client has the end of its answer.
+    """
 
     def __init__(self, tell: Callable[[Exchange], None] | None = None) -> None:
         """Start with none.
@@ -41,7 +45,7 @@ class Traffic:
         """
         self._exchanges: list[Exchange] = []
         self._lock = threading.Lock()
-        self._tell = tell
+        self.tell = tell
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -58,8 +62,8 @@ class Traffic:
         """Take an exchange."""
         with self._lock:
             self._exchanges.append(exchange)
-        if self._tell:
-            self._tell(exchange)
+        if self.tell:
+            self.tell(exchange)
 
 
 class Counting:
