@@ -1,13 +1,15 @@
-"""docs/matrix.md: its examples can be planned, and it names every key that there is."""
+"""docs/matrix.md: its examples can be planned, and between them they use every key that there is."""
 
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.matrix_schema import matrix_schema
 from rocmatrix.plan.model import CellState
+from tests.unit.plan.guide import key_paths, uses
 from tests.unit.plan.samples import STABLE, plan_of
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "matrix.md").read_text()
@@ -30,3 +32,11 @@ def test_every_key_is_in_the_table() -> None:
     assert isinstance(keys, dict)
     rows = set(re.findall(r"^\| `([a-z]+)[.a-z-]*` \|", GUIDE, re.MULTILINE))
     assert rows == set(keys)
+
+
+def test_every_key_is_in_an_example() -> None:
+    schema = matrix_schema()
+    examples = [yaml.safe_load(example) for example in EXAMPLES]
+    paths = set(key_paths(schema, schema))
+    assert ("kernels", "[]", "archs") in paths
+    assert {path for path in paths if not any(uses(example, path) for example in examples)} == set()
