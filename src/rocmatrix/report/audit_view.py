@@ -24,7 +24,9 @@ _MOST_PLACES = 5
 
 def show_audit_set(audited: AuditSet, console: Console, *, brief: bool = False) -> None:
     """Print each audit, and a verdict of all where there are several; ``brief``: findings and verdicts only."""
-    for one in audited.audits:
+    for number, one in enumerate(audited.audits):
+        if number and not brief:
+            console.print()
         show_path_audit(one, console, brief=brief)
     if len(audited.audits) > 1:
         failed = sum(one.outcome is Outcome.FAILED for one in audited.audits)
@@ -45,8 +47,6 @@ def show_path_audit(audited: PathAudit, console: Console, *, brief: bool = False
     style = "bold green" if audited.outcome is Outcome.PASSED else "bold red"
     said = f"audit {one_line(audited.path)}: {audited.outcome.value}: {counts(audited.findings, audited.waived)}"
     console.print(Text(f"{said} by {count(len(audited.rules), 'rule')}", style=style), soft_wrap=True)
-    if not brief:
-        console.print()
 
 
 def counts(findings: Sequence[Finding], waived: Sequence[WaivedFinding] = ()) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocmatrix.audit.loops import find_loops
+from tests.unit.audit.loop_definition import by_definition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,36 +70,6 @@ def test_jumps_out_of_the_code_and_no_code_at_all() -> None:
     assert find_loops([]) == ()
 
 
-def by_definition(code: list[Line]) -> set[tuple[int, tuple[int, ...]]]:
-    """Return the natural loops by their definition, instruction by instruction, with dominance tried by removal."""
-    places = {line.address: number for number, line in enumerate(code)}
-
-    def after(number: int) -> Iterable[int]:
-        line = code[number]
-        if line.name not in ("s_endpgm", "s_branch") and number + 1 < len(code):
-            yield number + 1
-        if line.branch_target in places:
-            yield places[line.branch_target]
-
-    def reached(without: int | None, start: int = 0) -> set[int]:
-        found, waiting = set(), [start]
-        while waiting:
-            number = waiting.pop()
-            if number != without and number not in found:
-                found.add(number)
-                waiting += after(number)
-        return found
-
-    everything = reached(None)
-    bodies: dict[int, set[int]] = {}
-    for latch in everything:
-        for head in after(latch):
-            if head == latch or latch not in reached(head):  # the head dominates: without it the latch is not reached
-                inside = {n for n in everything if n != head and latch in reached(head, n)} | {head, latch}
-                bodies.setdefault(head, set()).update(inside)
-    return {(head, tuple(sorted(body))) for head, body in bodies.items()}
-
-
 lines = st.one_of(
     st.just("v_a"),
     st.just("s_endpgm"),
@@ -107,7 +77,7 @@ lines = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.lists(lines, min_size=1, max_size=16))
 def test_loops_are_natural_loops(text: list[str]) -> None:
     code = program(*text)
