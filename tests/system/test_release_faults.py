@@ -186,21 +186,7 @@ def test_a_release_that_is_killed_at_any_request_is_run_again(
         place = tmp_path / str(number)
         shutil.copytree(prepared.folder, place / "hub")
         with serving(place) as hub:
-
-            def kill(
-                _: Exchange, hub: RunningHub = hub, number: int = number, started: threading.Event = started
-            ) -> None:
-                started.wait(_SECONDS)
-                if len(hub.traffic.exchanges) == number:
-                    os.kill(victim[0], signal.SIGKILL)
-
-            hub.traffic.tell = kill
-            process = command(hub, prepared.source)
-            victim.append(process.pid)
-            started.set()
-            output, _ = process.communicate(timeout=_SECONDS)
-            assert process.returncode == -signal.SIGKILL, output.decode()
-            hub.traffic.tell = None
+            kill_at(hub, number, prepared.source)
             require_old_or_new(hub, prepared)
             again = command(hub, prepared.source)
             output, _ = again.communicate(timeout=_SECONDS)
