@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocmatrix.cases import ArgumentDescription, CaseDescription
 
 DEFAULT_BUDGET = 10e9
 """Floating-point operations of the cases that run in about half a minute on two cores, translated to C."""
+EXACT_BUDGET = 0.1e9
+"""Floating-point operations of the cases whose matrix instructions are executed in exact arithmetic."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,18 @@ def choose(cases: tuple[CaseDescription, ...], budget: float | None, *, least: f
         chosen=tuple(case for case in cases if case.name in names),
         left_out=tuple(case.name for case in cases if case.name not in names),
     )
+
+
+def exact_cases(cases: Sequence[CaseDescription], seed: int) -> frozenset[str]:
+    """Return which cases are executed in exact matrix arithmetic: drawn by the seed, as many as fit a budget."""
+    drawn, left = list(cases), EXACT_BUDGET
+    random.Random(seed).shuffle(drawn)  # noqa: S311 - a reproducible choice, no secret
+    names = set()
+    for case in drawn:
+        if case.cost <= left:
+            left -= case.cost
+            names.add(case.name)
+    return frozenset(names)
 
 
 def _gain(case: CaseDescription, covered: set[tuple[str, ...]]) -> int:

@@ -46,6 +46,7 @@ class Place:
         seed: what random inputs and orders begin with.
         limits: seconds that each case may take, by name.
         exact: names of the cases whose matrix instructions are executed in exact arithmetic.
+        detectors: what is looked for beside wrong numbers.
     """
 
     folder: Path
@@ -57,6 +58,7 @@ class Place:
     seed: int
     limits: Mapping[str, float]
     exact: frozenset[str] = frozenset()
+    detectors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +157,7 @@ def _run_process(
         seed=place.seed,
         limits=limits,
         exact=tuple(case for case in cases if case in place.exact),
+        detectors=place.detectors,
     )
     file.write_bytes(msgspec.json.encode(job))
     follower = Follower(report, ended)

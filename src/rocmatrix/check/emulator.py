@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rocmatrix import digest
 from rocmatrix.cases import CaseDescription
-from rocmatrix.check.budget import Choice, choose
+from rocmatrix.check.budget import Choice, choose, exact_cases
 from rocmatrix.check.confined import Place, Run, Slots, merge, run_share
 from rocmatrix.check.interface import Execution, Progress, UntestableError
 from rocmatrix.check.progress import Tally
@@ -29,7 +29,7 @@ from rocmatrix.emulator.host.compiler import RuntimeCompiler
 from rocmatrix.emulator.host.emulation import mode
 from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import DEFAULT, profile
-from rocmatrix.emulator.reports import ALL_DETECTORS, UnsupportedError
+from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, UnsupportedError
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import Unit
@@ -41,6 +41,8 @@ CASE_SECONDS = 120.0
 """Seconds that any case may take, whatever its cost; translating its kernels the first time is among them."""
 SLOWEST, SLOWEST_TRANSLATED = 0.02e6, 10e6
 """Floating-point operations per second below which a case counts as stuck: a tenth and less of what was measured."""
+_NOT_TRANSLATED = frozenset({Detector.UNWRITTEN})
+"""Detectors that the translator does not know."""
 _DECODER = "tinygrad"
 
 
@@ -81,6 +83,7 @@ class EmulatorExecutor:
         self._description = (
             f"{ARCH} on the emulator ({mode(self._code_cache)}; device properties of {profile(device).name})"
         )
+        self._detectors = tuple(sorted(ALL_DETECTORS - _NOT_TRANSLATED if translated else ALL_DETECTORS))
         self._slots = Slots(engine=engine, free=threading.Semaphore(_processes()))
         self._done: dict[tuple[Digest, Path], Execution] = {}
         self._locks: defaultdict[tuple[Digest, Path], threading.Lock] = defaultdict(threading.Lock)
@@ -92,7 +95,9 @@ class EmulatorExecutor:
         files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         own = digest.of_named_files({path.relative_to(folder).as_posix(): path for path in files})
         packages = " ".join(f"{name} {_version(name)}" for name in (_DECODER, "ziglang"))
-        chosen = f"budget {self._budget} device {self._device} seed {self._seed} {mode(self._code_cache)}"
+        chosen = (
+            f"budget {self._budget} device {self._device} seed {self._seed} {mode(self._code_cache)} {self._detectors}"
+        )
         return f"emulator {own} {packages} {chosen}"
 
     def interrupt(self) -> None:
@@ -162,7 +167,7 @@ class EmulatorExecutor:
             left_out=(*choice.left_out, *(name for name in names if name not in by_name)),
             profile=self._device,
             seed=self._seed,
-            detectors=tuple(sorted(ALL_DETECTORS)),
+            detectors=self._detectors,
         )
 
     def _place(self, folder: Path, variant: Path, tests: Path, choice: Choice) -> Place:
@@ -186,6 +191,8 @@ class EmulatorExecutor:
             code_cache=self._code_cache,
             seed=self._seed,
             limits={case.name: self._case_seconds + case.cost / slowest for case in choice.chosen},
+            detectors=self._detectors,
+            exact=exact_cases(choice.chosen, self._seed) if self._code_cache else frozenset(),
         )
 
 

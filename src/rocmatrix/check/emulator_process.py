@@ -26,7 +26,8 @@ from rocmatrix.emulator.host.arena import POISON
 from rocmatrix.emulator.host.dtypes import as_bytes
 from rocmatrix.emulator.host.host import Call, ExtensionError, Host
 from rocmatrix.emulator.host.profiles import profile
-from rocmatrix.emulator.reports import ALL_DETECTORS, Fault, FaultError, UnsupportedError
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, EXACT_MATRICES, Numerics
+from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, UnsupportedError
 from rocmatrix.errors import InputError, RocmatrixError
 from rocmatrix.records import CaseResult, KernelFinding
 
@@ -52,6 +53,7 @@ class Job:
         seed: what random inputs, and orders of workgroups and waves, begin with.
         limits: seconds that each case may take, by name.
         exact: names of the cases whose matrix instructions are executed in exact arithmetic.
+        detectors: what is looked for beside wrong numbers.
     """
 
     variant: str
@@ -64,6 +66,7 @@ class Job:
     seed: int = 0
     limits: Mapping[str, float] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
+    detectors: tuple[str, ...] = tuple(sorted(ALL_DETECTORS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +92,7 @@ class _Difference(Exception):  # noqa: N818 - no error of ours: what a case came
 class _Seen:
     """What the calls of one case came to so far."""
 
+    numerics: Numerics
     comparisons: list[Comparison] = field(default_factory=list)
     findings: dict[Fault, None] = field(default_factory=dict)
     launches: int = 0
@@ -121,7 +125,8 @@ def _run(job: Job) -> Iterator[Line]:
         for name in job.cases:
             yield Line(began=name)
             signal.setitimer(signal.ITIMER_REAL, job.limits.get(name, 0.0))
-            result = run_case(host, with_seed(cases[name], job.seed))
+            numerics = EXACT_MATRICES if name in job.exact else DEFAULT_NUMERICS
+            result = run_case(host, with_seed(cases[name], job.seed), numerics)
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             yield Line(result=result)
     except RocmatrixError as err:
@@ -138,20 +143,25 @@ def _load(job: Job) -> Host:
         Path(job.variant),
         [Path(path) for path in job.libraries],
         profile=profile(job.device),
-        options=Options(seed=job.seed, detectors=ALL_DETECTORS),
+        options=Options(seed=job.seed, detectors=frozenset(map(Detector, job.detectors))),
         code_cache=Path(job.code_cache) if job.code_cache else None,
     )
 
 
-def run_case(host: Host, case: Case) -> CaseResult:
+def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> CaseResult:
     """Run a case through its operator and, where there is one, through the variant of it that writes into ``out``.
+
+    Args:
+        host: the loaded variant.
+        case: what to run.
+        numerics: arithmetic of matrix instructions.
 
     Raises:
         UnsupportedError: it cannot be said whether the kernel is right.
     """
     started = time.monotonic()
     said = len(host.remarks)
-    seen = _Seen()
+    seen = _Seen(numerics=numerics)
     try:
         detail, passed = _results(host, case, seen), not seen.findings
     except _Difference as difference:
@@ -177,7 +187,7 @@ def _result(case: Case, seen: _Seen, started: float, detail: str, *, passed: boo
         share=min((each.share for each in seen.comparisons), default=0.0),
         launches=seen.launches,
         instructions=seen.instructions,
-        matrix="fast",
+        matrix=seen.numerics.matrix.value,
         findings=tuple(map(_finding, seen.findings)),
     )
 
@@ -206,9 +216,9 @@ def _results(host: Host, case: Case, seen: _Seen) -> str:
 def _call(host: Host, op: str, arguments: dict[str, Array], seen: _Seen) -> Call:
     """Call an operator; whatever is wrong with that is a difference."""
     try:
-        call = host.call(op, arguments)
+        call = host.call(op, arguments, undefined=frozenset({"out"}), numerics=seen.numerics)
     except FaultError as err:
-        seen.findings[err.fault] = None
+        seen.findings |= dict.fromkeys((err.fault, *err.findings))
         raise _Difference(f"{op} came to no end") from err
     except ExtensionError as err:
         raise _Difference(f"{op} threw: {err}") from err

@@ -101,10 +101,14 @@ class Memory:
         allocation = Allocation(name=name, address=address, data=data, writable=writable)
         if not written:
             allocation.begin_shadow(undefined=True)
-        index = bisect_right(self._starts, address)
-        self._starts.insert(index, address)
-        self._allocations.insert(index, allocation)
+        self.adopt(allocation)
         return allocation
+
+    def adopt(self, allocation: Allocation) -> None:
+        """Take in bytes that somebody else holds: kernels read and write them where they are."""
+        index = bisect_right(self._starts, allocation.address)
+        self._starts.insert(index, allocation.address)
+        self._allocations.insert(index, allocation)
 
     def free(self, allocation: Allocation) -> None:
         """Take an allocation away; its addresses are never used again."""

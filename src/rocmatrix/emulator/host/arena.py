@@ -84,6 +84,7 @@ class Arena:
         self._next = BASE
         self._starts: list[int] = []
         self._blocks: list[Block] = []
+        self._host_writes: list[tuple[int, int]] = []
 
     def close(self) -> None:
         """Give the addresses back; whatever still points there must not be used."""
@@ -117,6 +118,15 @@ class Arena:
         self._used -= len(self._blocks[index].data)
         del self._starts[index], self._blocks[index]
         return True
+
+    def host_wrote(self, address: int, size: int) -> None:
+        """Note that the host may have written bytes, which are not the kernels' to write any more."""
+        self._host_writes.append((address, size))
+
+    def take_host_writes(self) -> list[tuple[int, int]]:
+        """Return what the host may have written since the last time: address and size in bytes."""
+        taken, self._host_writes = self._host_writes, []
+        return taken
 
     def find(self, address: int) -> Block | None:
         """Return the allocation that holds an address."""

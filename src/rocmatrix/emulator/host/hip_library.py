@@ -186,6 +186,8 @@ class HipLibrary:
         problem = self._arena.problem(address or 0, size) if size else None
         if problem is None and size and not address:
             problem = f"{size} bytes at a null pointer"
+        if problem is None and size:
+            self._arena.host_wrote(address or 0, size)  # of a copy both sides: what the source holds is not followed
         return SUCCESS if problem is None else self._remark(INVALID_VALUE, f"{call.decode()} touches {problem}")
 
     def _kind_of(self, address: int | None) -> int:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,8 @@ from rocmatrix.emulator.host.needs import HIP_LIBRARY
 from rocmatrix.emulator.host.profiles import Profile
 from rocmatrix.emulator.host.schema import Parameter, Schema, parse_schema
 from rocmatrix.emulator.host.torch_library import TorchLibrary
-from rocmatrix.emulator.reports import Fault, UnsupportedError
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
+from rocmatrix.emulator.reports import Fault, FaultError, UnsupportedError
 from rocmatrix.errors import InputError
 
 TORCH_VERSION = (2, 13)
@@ -85,6 +86,9 @@ class Host:
         self._launches: list[Launch] = []
         self._instructions = 0
         self._findings: list[Fault] = []
+        self._options = options
+        self._undefined: frozenset[str] = frozenset()
+        self._numerics = DEFAULT_NUMERICS
         self._torch = TorchLibrary(libraries[0], self._arena, TORCH_VERSION)
         Aten(self._torch)
         hip = [path for path in libraries if HIP_LIBRARY.fullmatch(path.name)]
@@ -97,13 +101,22 @@ class Host:
         self._check()
         self.schemas = {name: parse_schema(text) for name, text in self._torch.registrations.schemas.items()}
 
-    def call(self, operator: str, values: Mapping[str, Array]) -> Call:
+    def call(
+        self,
+        operator: str,
+        values: Mapping[str, Array],
+        *,
+        undefined: frozenset[str] = frozenset(),
+        numerics: Numerics = DEFAULT_NUMERICS,
+    ) -> Call:
         """Call an operator with GPU tensors, as the dispatcher would.
 
         Args:
             operator: its name without namespace.
             values: what is passed, by name; arrays become tensors with the same strides, or scalars where the schema
                 has one. They are given in the schema's order; names need not be the schema's.
+            undefined: tensors among them that the operator is to write: what they hold counts as never written.
+            numerics: how arithmetic is done where that is not documented to the last bit.
 
         Raises:
             InputError: there is no such operator, or the values do not fit its schema.
@@ -117,6 +130,7 @@ class Host:
             what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
         self._launches, self._instructions, self._findings = [], 0, []
+        self._undefined, self._numerics = undefined, numerics
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:
@@ -139,17 +153,31 @@ class Host:
         if set(schema.returns) - {"Tensor"}:
             results_text = ", ".join(schema.returns)
             raise UnsupportedError(f"an operator that returns ({results_text})")
+        for handle in (*results, *(tensors[name] for name in tensors if name in self._undefined)):
+            self._look_for_unwritten(handle)
         return Call(
-            outputs=tuple(self._torch.array(handle).copy() for handle in results),
-            arguments={name: self._torch.array(handle).copy() for name, handle in tensors.items()},
+            outputs=tuple(self._torch.array(handle, reading=True).copy() for handle in results),
+            arguments={name: self._torch.array(handle, reading=True).copy() for name, handle in tensors.items()},
             launches=tuple(self._launches),
             instructions=self._instructions,
-            findings=tuple(self._findings),
+            findings=tuple(dict.fromkeys(self._findings)),
         )
+
+    def _look_for_unwritten(self, handle: int) -> None:
+        """Report elements of a result that no kernel wrote."""
+        array = self._torch.array(handle, reading=True)
+        if self._launches and array.size:
+            kernel = self._launches[-1].kernel
+            self._findings.extend(self._emulation.unwritten(array.ctypes.data, array.nbytes, kernel))
 
     def _execute(self, launch: Launch, code_object: CodeObject) -> None:
         self._launches.append(launch)
-        execution = self._emulation.run(launch, code_object)
+        options = replace(self._options, numerics=self._numerics)
+        try:
+            execution = self._emulation.run(launch, code_object, options)
+        except FaultError as err:
+            self._findings.extend(err.findings)
+            raise
         self._instructions += execution.instructions
         self._findings.extend(execution.findings)
 
@@ -191,7 +219,9 @@ class Host:
 
     def _plain_word(self, parameter: Parameter, name: str, value: Array, tensors: dict[str, int]) -> int:
         if parameter.type == "Tensor":
-            tensors[name] = self._torch.copy_in(f"the argument {name}", value, writable=parameter.mutable)
+            tensors[name] = self._torch.copy_in(
+                f"the argument {name}", value, writable=parameter.mutable, written=name not in self._undefined
+            )
             return self._torch.view(tensors[name], *self._extents(tensors[name]))
         if parameter.type in {"int[]", "SymInt[]"} and value.ndim == 1:
             return self._torch.new_list(int(item) for item in value)

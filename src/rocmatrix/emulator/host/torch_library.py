@@ -133,8 +133,8 @@ class TorchLibrary:
             device_type=tensor.storage.contents.device_type,
         )
 
-    def array(self, handle: int) -> Array:
-        """Return a view of a tensor's elements.
+    def array(self, handle: int, *, reading: bool = False) -> Array:
+        """Return a view of a tensor's elements, which counts as written unless it is only for reading.
 
         Raises:
             UnsupportedError: NumPy has no such dtype, or the tensor reaches beyond its memory.
@@ -145,14 +145,22 @@ class TorchLibrary:
             raise UnsupportedError(f"the contents of tensors of torch's dtype number {facts.dtype}")
         storage = TensorStructure.from_address(handle).storage.contents
         memory = (ctypes.c_uint8 * storage.size).from_address(storage.data or 0)
+        if not reading:
+            self._arena.host_wrote(storage.data or 0, storage.size)
         strides = [stride * dtype.itemsize for stride in facts.strides]
         try:
             return np.ndarray(facts.sizes, dtype, memory, facts.offset * dtype.itemsize, strides)
         except (ValueError, TypeError) as err:
             raise UnsupportedError(f"a tensor of {facts.sizes} that reaches beyond its {storage.size} bytes") from err
 
-    def copy_in(self, name: str, value: Array, *, writable: bool) -> int:
+    def copy_in(self, name: str, value: Array, *, writable: bool, written: bool = True) -> int:
         """Return a handle of a GPU tensor with the elements and the strides of an array.
+
+        Args:
+            name: of its memory.
+            value: elements and strides.
+            writable: whether kernels may write it.
+            written: whether its elements count as such, or as what nobody wrote.
 
         Raises:
             UnsupportedError: torch has no such dtype or strides.
@@ -164,7 +172,7 @@ class TorchLibrary:
         with self.naming(name, writable=writable):
             handle = self.new_tensor(dtype, value.shape, strides)
         if value.size:
-            self.array(handle)[...] = value
+            self.array(handle, reading=not written)[...] = value
         return handle
 
     # -- values --------------------------------------------------------------------------------------------------
