@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ class TestPython:
             ({"registered": (SourceLine(line=3, text="gemm::gemm"),)}, "ops-namespace", "the name 'gemm::gemm'"),
         ],
     )
-    def test_what_the_client_cannot_load(self, source: dict[str, object], rule: str, what: str) -> None:
+    def test_what_the_client_cannot_load(self, source: dict[str, Any], rule: str, what: str) -> None:
         file = replace(PythonFile(path="layers.py"), **source)
         facts = replace(GOOD, contents=Contents(python=(file,)))
         (finding,) = judge(facts, EXPECTED, load_policy())
