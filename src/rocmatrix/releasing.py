@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import platformdirs
 
-from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.errors import InputError, MissingRequirementError, ReleaseError
 from rocmatrix.events import Emit
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
@@ -22,7 +23,9 @@ from rocmatrix.plan.text import quote
 from rocmatrix.release.credentials import Credential, find_credential
 from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
+from rocmatrix.release.serving import Pair
 from rocmatrix.release.stage import Request, prepare, publish
+from rocmatrix.release.users import Got, Published, ask_client
 from rocmatrix.store import Store
 
 EMBEDDED = "embedded"
@@ -109,6 +112,67 @@ def release(options: Options, emit: Emit) -> Result:
             return _result(wanted, endpoint, credential, commit=released.commit, outcome=outcome)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a rehearsal came to.
+
+    Attributes:
+        result: of the release, on a Hub that is gone again.
+        users: what the client did on every machine that is promised a variant.
+        wanted: cell -> the variant that was made for it.
+        objections: what would stand in the way of a real release.
+    """
+
+    result: Result
+    users: tuple[Got, ...]
+    wanted: Mapping[str, str]
+    objections: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every user got what was made for them."""
+        return all(got.variant == self.wanted[f"torch{got.torch}-rocm{got.rocm}"] for got in self.users)
+
+
+def rehearse(options: Options, emit: Emit) -> Rehearsal:
+    """Publish the output folder on a Hub of its own, and let the real client download it on every promised machine.
+
+    What would stop a real release (a missing tag, changed files, a toolchain that is not allowed) is said and does not
+    stop a rehearsal.
+
+    Raises:
+        RocmatrixError: the release failed.
+    """
+    from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415 - a heavy client
+
+    store, objections = Store(options.out), list[str]()
+
+    def note(objection: ReleaseError) -> None:
+        objections.append(str(objection).replace("\n  ", " "))
+
+    with store.exclusive(), tempfile.TemporaryDirectory(prefix="rocmatrix-rehearsal-") as folder:
+        plan = store.read_plan()
+        kernel = _kernel(plan, options.tag)
+        with embedded(kernel.repo_id.partition("/")[0], Path(folder)) as (endpoint, credential):
+            wanted = prepare(_request(options, plan, kernel, credential), store, object_to=note)
+            limit_requests()
+            hub = ApiHub(endpoint, credential)
+            released = publish(wanted, hub, store=store, emit=emit, credential=credential.source, keep_journal=False)
+            result = _result(wanted, endpoint, credential, commit=released.commit, outcome=Outcome.RELEASED)
+            promised = {
+                f"torch{cell.torch}-rocm{cell.rocm}": cell
+                for cell in plan.cells
+                if cell.kernel == kernel.name and cell.unit is not None
+            }
+            machines = [Pair(torch=cell.torch, rocm=cell.rocm) for cell in promised.values()]
+            revision = wanted.release.tag if wanted.release.preliminary else None
+            version = None if revision else wanted.release.major
+            published = Published(endpoint=endpoint, repository=kernel.repo_id, version=version, revision=revision)
+            users = ask_client(published, machines)
+    made = {pair: plan.unit(cell.unit).variant for pair, cell in promised.items() if cell.unit}
+    return Rehearsal(result=result, users=users, wanted=made, objections=tuple(objections))
+
+
 def _kernel(plan: Plan, tag: str) -> PlannedKernel:
     """Return the kernel that a tag is about: the only one, or the one that it begins with.
 
@@ -167,7 +231,7 @@ def _result(wanted: Wanted, endpoint: str, credential: Credential, *, commit: st
 def _hub(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
     """Yield the address of the Hub and the credential for it; an embedded one runs while the block does."""
     if options.hub == EMBEDDED:
-        with embedded(kernel.repo_id.partition("/")[0]) as started:
+        with embedded(kernel.repo_id.partition("/")[0], embedded_folder()) as started:
             yield started
         return
     if options.hub is not None and not options.hub.startswith(("http://", "https://")):
@@ -181,8 +245,8 @@ def _hub(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credent
 
 
 @contextmanager
-def embedded(namespace: str) -> Iterator[tuple[str, Credential]]:
-    """Run an embedded Hub that keeps what was released to it, and whose only user owns a namespace.
+def embedded(namespace: str, folder: Path) -> Iterator[tuple[str, Credential]]:
+    """Run an embedded Hub over a folder, whose only user owns a namespace.
 
     Raises:
         MissingRequirementError: the extra ``hub`` is not installed.
@@ -197,7 +261,6 @@ def embedded(namespace: str) -> Iterator[tuple[str, Credential]]:
         raise MissingRequirementError(
             f"the embedded Hub needs the package {err.name}", fix="Install it with: pip install 'rocmatrix[hub]'"
         ) from err
-    folder = embedded_folder()
     token, source = token_of(folder)
     hub = Hub(folder, Accounts((User(name="author", token=token, organizations=(namespace,)),)))
     try:

@@ -1,6 +1,9 @@
 """A release on the embedded Hub, by the real client: complete or absent, repeated without harm, others untouched."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from tests.system.hub import READER, STRANGER, WRITER, RunningHub, serving
 from tests.system.release_source import REPOSITORY, Source, git, make_source
 
 KERNEL = "kernel"
+SECONDS = 120
 BRANCH, TAG, STAGING = "v2", "v2.0.0", "staging/v2.0.0"
 QUICK = Patience(first_wait=0.01)
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
@@ -212,3 +216,53 @@ def test_who_may_not_write_is_told_what_to_ask_for(hub: RunningHub, source: Sour
     assert token not in str(caught.value)
     assert "role write" in str(caught.value) or "credential" in str(caught.value)
     assert references(hub) == before
+
+
+# -- the command line ----------------------------------------------------------------------------------------------
+
+
+def command(source: Source, *words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    place = ("--matrix", str(source.root / "matrix.yaml"), "--out", str(source.store.root))
+    return subprocess.run(
+        [sys.executable, "-m", "rocmatrix", *words, *place],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "HF_HOME": str(home),
+            "PYTHONPATH": str(Path(__file__).parents[2] / "src"),
+            "ROCMATRIX_HUB": str(home / "hub"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+
+
+def test_a_rehearsal_shows_what_every_user_downloads_and_what_would_stop_the_release(
+    source: Source, tmp_path: Path
+) -> None:
+    done = command(source, "rehearse", "--no-run", "--tag", "v2.9.9", "--json", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rehearsal = json.loads(done.stdout)
+    served = {(cell.torch, cell.rocm): cell.unit for cell in source.plan.cells if cell.unit}
+    assert {(got["torch"], got["rocm"]): got["variant"] for got in rehearsal["users"]} == {
+        pair: source.plan.unit(unit).variant for pair, unit in served.items()
+    }
+    assert ["there is no tag v2.9.9" in said for said in rehearsal["objections"]] == [True]
+    assert not (source.store.kernel_folder("scale") / "release.json").exists()
+
+
+def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
+    made = make_source(tmp_path / "made")
+    words = ("release", "--tag", TAG, "--hub", "embedded")
+    refused = command(made, *words, home=tmp_path)
+    assert (refused.returncode, "--allow-untested" in refused.stderr) == (7, True)
+    dry = command(made, *words, "--allow-untested", "--dry-run", home=tmp_path)
+    assert (dry.returncode, list((tmp_path / "hub").glob("kernels/*"))) == (0, [])
+    first, again = (command(made, *words, "--allow-untested", home=tmp_path) for _ in range(2))
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert first.stdout.startswith("released: v2.0.0")
+    assert again.stdout.startswith("already released: v2.0.0")
+    token = (tmp_path / "hub/token").read_text().strip()
+    assert token not in first.stdout + first.stderr + (made.store.kernel_folder("scale") / "release.json").read_text()

@@ -63,8 +63,8 @@ class Journal:
 class JournalFile:
     """Keeps the journal on disk, each step as it is done."""
 
-    def __init__(self, path: Path, journal: Journal) -> None:
-        """Begin a journal anew."""
+    def __init__(self, path: Path | None, journal: Journal) -> None:
+        """Begin a journal anew; without a path it is not kept."""
         self._path = path
         self.journal = journal
         self._write()
@@ -81,4 +81,5 @@ class JournalFile:
         self._write()
 
     def _write(self) -> None:
-        atomic.write_file(self._path, document.to_json(self.journal))
+        if self._path is not None:
+            atomic.write_file(self._path, document.to_json(self.journal))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rocmatrix.errors import ReleaseError
 from rocmatrix.events import Emit, Notice
@@ -25,6 +27,8 @@ from rocmatrix.release.view import View
 from rocmatrix.store import Absent, Store
 
 JOURNAL = "release.json"
+_UNKNOWN_COMMIT = "unknown"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +56,26 @@ class Request:
     credential: str
 
 
-def prepare(request: Request, store: Store) -> Wanted:
+Objection = Callable[[ReleaseError], None]
+"""Takes what stands in the way of a release: raises it, or says it and lets a rehearsal go on."""
+
+
+def refuse(objection: ReleaseError) -> None:
+    """Refuse, as a release does.
+
+    Raises:
+        ReleaseError: always.
+    """
+    raise objection
+
+
+def prepare(request: Request, store: Store, *, object_to: Objection = refuse) -> Wanted:
     """Look at everything that can be known without a Hub, and return what is to be released.
+
+    Args:
+        request: what is asked for.
+        store: the output folder.
+        object_to: takes what would stand in the way of a real release but not of a rehearsal.
 
     Raises:
         ReleaseError: something stands in the way.
@@ -67,9 +89,12 @@ def prepare(request: Request, store: Store) -> Wanted:
             f"nothing was collected: {coverage.reason}", where=request.kernel.name, fix="Run `rocmatrix run` first."
         )
     content = read_content(request.kernel, store=store, project=request.project)
-    require_complete(request.plan, coverage, content)
-    require_allowed(content.metadata, request.allowances)
-    commit = require_built_commit(release, content, request.project)
+    for gate in (
+        lambda: require_complete(request.plan, coverage, content),
+        lambda: require_allowed(content.metadata, request.allowances),
+    ):
+        _ask(gate, object_to)
+    commit = _ask(lambda: require_built_commit(release, content, request.project), object_to) or _UNKNOWN_COMMIT
     facts = CardFacts(
         manifest=request.manifest,
         plan=request.plan,
@@ -89,10 +114,34 @@ def prepare(request: Request, store: Store) -> Wanted:
     )
 
 
+def _ask(gate: Callable[[], T], object_to: Objection) -> T | None:
+    try:
+        return gate()
+    except ReleaseError as err:
+        object_to(err)
+        return None
+
+
 def publish(
-    wanted: Wanted, hub: Hub, *, store: Store, emit: Emit, credential: str, patience: Patience | None = None
+    wanted: Wanted,
+    hub: Hub,
+    *,
+    store: Store,
+    emit: Emit,
+    credential: str,
+    patience: Patience | None = None,
+    keep_journal: bool = True,
 ) -> Released:
     """Release onto a Hub.
+
+    Args:
+        wanted: what.
+        hub: where.
+        store: the output folder, for ``release.json``.
+        emit: takes a sentence for each step.
+        credential: where the credential came from.
+        patience: how long to go on when the Hub does not answer.
+        keep_journal: whether ``release.json`` is written: a rehearsal is no release.
 
     Raises:
         ReleaseError: it was refused or failed; ``release.json`` says at which step.
@@ -103,7 +152,7 @@ def publish(
         emit(Notice(level="info", message=message, where=kernel.name))
 
     journal = JournalFile(
-        store.kernel_folder(kernel.name) / JOURNAL,
+        store.kernel_folder(kernel.name) / JOURNAL if keep_journal else None,
         Journal(
             kernel=kernel.name,
             hub=hub.name,

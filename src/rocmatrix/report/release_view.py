@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.table import Table
 
-from rocmatrix.releasing import Outcome, Result
+from rocmatrix.releasing import Outcome, Rehearsal, Result
 from rocmatrix.report.text import one_line
 
 _MIB = 1 << 20
@@ -21,3 +22,24 @@ def show_release(result: Result, console: Console) -> None:
         f"{result.outcome}: {result.tag} of {place}: {size}; credential: {one_line(result.credential)}", soft_wrap=True
     )
     console.print(f"commit {result.commit}", soft_wrap=True)
+
+
+def show_rehearsal(rehearsal: Rehearsal, console: Console) -> None:
+    """Print what every user got, and what would stand in the way of a real release."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("torch", "ROCm", "the client downloads", ""):
+        table.add_column(heading)
+    for got in rehearsal.users:
+        wanted = rehearsal.wanted[f"torch{got.torch}-rocm{got.rocm}"]
+        verdict = "as planned" if got.variant == wanted else f"planned: {wanted}"
+        table.add_row(got.torch, got.rocm, one_line(got.variant or got.error or "nothing"), verdict)
+    console.print(table)
+    for objection in rehearsal.objections:
+        console.print(f"a real release would be refused: {one_line(objection)}", soft_wrap=True)
+    right = sum(got.variant == rehearsal.wanted[f"torch{got.torch}-rocm{got.rocm}"] for got in rehearsal.users)
+    result = rehearsal.result
+    console.print(
+        f"rehearsed {result.tag} of {one_line(result.repository)}: {len(result.variants)} variants, "
+        f"{right} of {len(rehearsal.users)} promised machines get theirs",
+        soft_wrap=True,
+    )
