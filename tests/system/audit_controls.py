@@ -6,6 +6,7 @@ libraries made the same way, so that every control is a real binary that a real 
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import subprocess
 import sys
@@ -62,6 +63,7 @@ class Recipe:
         exports: pattern of the symbols that the version script keeps.
         strip: whether the symbol table is stripped.
         name: module that the entry is named after.
+        kernel: source of the device code, in C.
     """
 
     archs: tuple[tuple[str, str], ...] = (("gfx942", "gfx942"),)
@@ -74,6 +76,7 @@ class Recipe:
     exports: str = "PyInit_*"
     strip: bool = True
     name: str = EXTENSION
+    kernel: str = KERNEL
 
 
 def zig(*arguments: str | Path) -> None:
@@ -106,7 +109,9 @@ class Workshop:
         (work / "binding.c").write_text(BINDING % fill)
         (work / "exports.map").write_text(f"{{ global: {recipe.exports}; local: *; }};")
         (work / "fatbin.s").write_text(FATBIN.format(work / "bundle"))
-        (work / "bundle").write_bytes(_bundle([(entry, self.code_object(arch)) for entry, arch in recipe.archs]))
+        (work / "bundle").write_bytes(
+            _bundle([(entry, self.code_object(arch, recipe.kernel)) for entry, arch in recipe.archs])
+        )
         stubs = [self.stub(recipe.hip, "hipGetDevice", None)]
         stubs += [self.stub(*library) for library in recipe.libraries]
         options = [f"-Wl,--version-script={work / 'exports.map'}", *recipe.link, *(["-s"] if recipe.strip else [])]
@@ -114,12 +119,13 @@ class Workshop:
         zig("cc", "-target", target, "-shared", "-fPIC", "-O1", *options, *sources, *stubs, "-o", work / SO)
         return work / SO
 
-    def code_object(self, arch: str) -> bytes:
+    def code_object(self, arch: str, kernel: str = KERNEL) -> bytes:
         """Return the code object of a small kernel for a processor."""
-        source, made = self.parts / "kernel.c", self.parts / f"{arch}.o"
+        name = f"{arch}-{hashlib.sha256(kernel.encode()).hexdigest()[:8]}"
+        source, made = self.parts / f"{name}.c", self.parts / f"{name}.o"
         linked = made.with_suffix(".co")
         if not linked.exists():
-            source.write_text(KERNEL)
+            source.write_text(kernel)
             device = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib", "-O2")
             zig("clang", *device, "-c", source, "-o", made)
             zig("ld.lld", "-shared", made, "-o", linked)

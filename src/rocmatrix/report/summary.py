@@ -12,7 +12,7 @@ from rocmatrix.errors import ExitCode
 from rocmatrix.events import Stage, State
 from rocmatrix.plan.model import PlannedKernel, Unit, UnitId
 from rocmatrix.records import CheckRecord, Tested
-from rocmatrix.report.audit_view import show_finding
+from rocmatrix.report.audit_view import show_finding, show_waived
 from rocmatrix.report.board import StageView
 from rocmatrix.report.grid import BROKEN, grid, hanging, legend, letters
 from rocmatrix.report.lines import quoted
@@ -56,6 +56,8 @@ def summarize(subject: Subject, console: Console, *, explain: bool = False, brie
     for unit, record in subject.result.audits.items():
         for finding in record.findings:
             show_finding(replace(finding, where=f"{unit}: {finding.where}"), console)
+        for waived in record.waived:
+            show_waived(waived, console)
     if not brief:
         _places(subject, console)
     _last_line(subject, console)
