@@ -202,8 +202,8 @@ def test_waves_that_wait_for_each_other_take_turns(bench: Bench, seed: int) -> N
 @pytest.mark.parametrize(
     ("kernel", "kind", "words"),
     [
-        ("never_ends", FaultKind.ENDLESS, "does not end"),
-        ("lonely_barrier", FaultKind.DEADLOCK, "wait at a barrier"),
+        ("never_ends", FaultKind.DEADLOCK, "does not end"),
+        ("lonely_barrier", FaultKind.DEADLOCK, "waits at a barrier"),
         ("trap", FaultKind.TRAP, "s_trap 2"),
         ("out_of_bounds", FaultKind.OUT_OF_BOUNDS, "byte 4000 of an argument, which has 512"),
         ("out_of_lds", FaultKind.OUT_OF_BOUNDS, "the workgroup's LDS, which has 512"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -16,10 +15,11 @@ from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.races.launch import track_races
 from rocmatrix.emulator.reports import Detector, Fault, FaultError
+from rocmatrix.emulator.scheduler import Scheduler
 from rocmatrix.emulator.shadow.memory import Stores
 from rocmatrix.emulator.shadow.tracker import Tracker, unwritten_results
-from rocmatrix.emulator.workgroup import Workgroup
 
 _PAGE = 4096
 
@@ -46,7 +46,8 @@ class Options:
     Attributes:
         seed: decides the order of workgroups and of waves; the same seed gives the same run.
         limit: instructions that one wave may execute before it counts as endless.
-        residency: workgroups that run at the same time.
+        residency: workgroups that run at the same time from the beginning.
+        most_resident: workgroups that may run at the same time where some wait for others: as many as compute units.
         dynamic_stack: bytes of scratch for each lane of a kernel whose stack has no known bound.
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
         detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
@@ -56,6 +57,7 @@ class Options:
     seed: int = 0
     limit: int = 50_000_000
     residency: int = 1
+    most_resident: int = 304
     dynamic_stack: int | None = None
     preloads: bool = True
     detectors: frozenset[Detector] = frozenset()
@@ -169,22 +171,13 @@ class Device:
 
 
 def _execute(dispatch: Dispatch, program: Program, options: Options) -> Execution:
-    """Run the workgroups in a seeded order, some at a time, those taking turns."""
-    order = random.Random(options.seed)  # noqa: S311 - a reproducible order, no secret
-    extents = dispatch.geometry.grid
-    waiting = [(x, y, z) for z in range(extents[2]) for y in range(extents[1]) for x in range(extents[0])]
-    order.shuffle(waiting)
-    running: list[Workgroup] = []
-    instructions = waves = 0
-    while waiting or running:
-        while waiting and len(running) < options.residency:
-            made = dispatch.make_waves(waiting.pop())
-            for wave in made:
-                wave.numerics = options.numerics
-            running.append(Workgroup(made, program, order=order, limit=options.limit))
-            waves += len(made)
-        for workgroup in running:
-            workgroup.run_round()
-        instructions += sum(workgroup.executed for workgroup in running if workgroup.ended)
-        running = [workgroup for workgroup in running if not workgroup.ended]
-    return Execution(instructions=instructions, waves=waves)
+    """Run the workgroups, and say what the race detector found."""
+    races = track_races(dispatch, program) if Detector.RACES in options.detectors else None
+    scheduler = Scheduler(dispatch, program, options, races)
+    try:
+        scheduler.run()
+    except FaultError as err:
+        err.findings += () if races is None else races.findings()
+        raise
+    findings = () if races is None else races.findings()
+    return Execution(instructions=scheduler.instructions, waves=scheduler.waves, findings=findings)

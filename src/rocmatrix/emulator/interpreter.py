@@ -12,6 +12,9 @@ from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
 from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
 from rocmatrix.emulator.lanes import constant
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.races.conflicts import Names
+from rocmatrix.emulator.races.reference import ReferenceTracker
+from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.register_indexing import REGISTER_INDEXING, indexed
 from rocmatrix.emulator.reports import AccessError, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.emulator.semantics import (
@@ -138,6 +141,13 @@ class Program:
         """Execute a wave for a turn; see ``run_wave``."""
         run_wave(wave, self, limit)
 
+    def race_tracker(self, names: Names, code: int, total: int, *, observed: bool) -> Tracker:  # noqa: ARG002
+        """Return a race detector for one launch; see ``ReferenceTracker``.
+
+        ``observed``: somebody watches each instruction, or each bit; only the reference lets them.
+        """
+        return ReferenceTracker(names, code, total)
+
     def _decode(self, address: int) -> tuple[Instruction, Flow | None, Handler | None]:
         allocation = self._memory.find(address)
         if allocation is None or address % 4 or allocation.writable:
@@ -226,6 +236,8 @@ def _step(wave: Wave, program: Program) -> Flow | None:
     wave.instruction = instruction
     if observer is not None:
         observer.before(wave, instruction)
+    if wave.races is not None:
+        wave.races.begin(instruction)
     wave.executed += 1
     wave.pc = instruction.next_address
     if handler is not None:

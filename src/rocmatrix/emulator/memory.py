@@ -158,12 +158,19 @@ class Memory:
             result[lanes] = allocation.data[offsets[:, None] + np.arange(size)]
         return result
 
-    def write(self, addresses: Addresses, values: Bytes, active: NDArray[np.bool_]) -> None:
-        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins."""
+    def write(self, addresses: Addresses, values: Bytes, active: NDArray[np.bool_]) -> bool:
+        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins.
+
+        Say whether that changed anything.
+        """
         size = values.shape[1]
+        changed = False
         for lanes, allocation in self.by_allocation(addresses, size, active, writing=True):
             offsets = (addresses[lanes] - np.uint64(allocation.address)).astype(np.int64)
-            allocation.data[offsets[:, None] + np.arange(size)] = values[lanes]
+            places = offsets[:, None] + np.arange(size)
+            changed = changed or not np.array_equal(allocation.data[places], values[lanes])
+            allocation.data[places] = values[lanes]
+        return changed
 
     def by_allocation(
         self, addresses: Addresses, size: int, active: NDArray[np.bool_], *, writing: bool
@@ -230,9 +237,14 @@ class LocalMemory:
         result[~active] = 0
         return result
 
-    def write(self, addresses: NDArray[np.int64], values: Bytes, active: NDArray[np.bool_]) -> None:
-        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins."""
+    def write(self, addresses: NDArray[np.int64], values: Bytes, active: NDArray[np.bool_]) -> bool:
+        """Store the bytes of each active lane, shape (64, size); of lanes that write one byte the last one wins.
+
+        Say whether that changed anything.
+        """
         size = values.shape[1]
         self.check(addresses, size, active, writing=True)
-        places = addresses[active][:, None] + np.arange(size)
-        self.data[self._rows[active][:, None], places] = values[active]
+        rows, places = self._rows[active][:, None], addresses[active][:, None] + np.arange(size)
+        changed = not np.array_equal(self.data[rows, places], values[active])
+        self.data[rows, places] = values[active]
+        return changed

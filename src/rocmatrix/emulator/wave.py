@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError,
 from rocmatrix.emulator.semantics.machine import WAVE, Combine, Space
 from rocmatrix.emulator.semantics.matrix import MATRIX, MatrixOperation
 from rocmatrix.emulator.semantics.operands import constant_operand
+
+if TYPE_CHECKING:
+    from rocmatrix.emulator.races.tracker import WaveTracker
 
 Addresses = NDArray[np.uint64]
 
@@ -58,6 +62,9 @@ class Wave(Registers):
         memory: the global address space.
         observer: who watches, or ``None``.
         numerics: how arithmetic is done where that is not documented to the last bit.
+        number: number in the launch.
+        races: the race detector's view of the wave, or ``None``.
+        changes: writes that changed memory.
     """
 
     def __init__(
@@ -86,6 +93,9 @@ class Wave(Registers):
         self.memory = memory
         self.observer = observer
         self.numerics = DEFAULT_NUMERICS
+        self.number = 0
+        self.races: WaveTracker | None = None
+        self.changes = 0
 
     def require(self, condition: Value, what: str) -> None:
         """Refuse to go on where a condition does not hold in every active lane."""
@@ -115,6 +125,8 @@ class Wave(Registers):
     def _read_bytes(self, space: Space, addresses: Addresses, size: int, lanes: Bools) -> NDArray[np.uint8]:
         if self.observer is not None:
             self.observer.access(self, space, addresses, size, lanes, reads=True, writes=False)
+        if self.races is not None:
+            self.races.access(space, addresses, size, lanes, reads=True)
         if space is Space.GLOBAL:
             return self.memory.read(addresses, size, lanes)
         local = self.lds if space is Space.LDS else self.scratch
@@ -123,11 +135,13 @@ class Wave(Registers):
     def _write_bytes(self, space: Space, addresses: Addresses, values: NDArray[np.uint8], lanes: Bools) -> None:
         if self.observer is not None:
             self.observer.access(self, space, addresses, values.shape[1], lanes, reads=False, writes=True)
+        if self.races is not None:
+            self.races.access(space, addresses, values.shape[1], lanes, reads=False, values=values)
         if space is Space.GLOBAL:
-            self.memory.write(addresses, values, lanes)
+            self.changes += self.memory.write(addresses, values, lanes)
         else:
             local = self.lds if space is Space.LDS else self.scratch
-            local.write(addresses.astype(np.int64), values, lanes)
+            self.changes += local.write(addresses.astype(np.int64), values, lanes)
 
     def load(self, space: Space, address: Value, size: int, lanes: Value | None = None) -> tuple[Value, ...]:
         """Load bytes in each active lane."""
@@ -198,6 +212,9 @@ class Wave(Registers):
             self.observer.access(
                 self, Space.GLOBAL, np.full(WAVE, place, np.uint64), 4 * count, lanes, reads=True, writes=False
             )
+        if self.races is not None:
+            lanes = np.arange(WAVE) == 0
+            self.races.access(Space.GLOBAL, np.full(WAVE, place, np.uint64), 4 * count, lanes, reads=True)
         words = self.memory.bytes_at(place, 4 * count).view(np.uint32)
         return tuple(Lanes(U32, words[number : number + 1].copy()) for number in range(count))
 

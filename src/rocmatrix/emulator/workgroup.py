@@ -3,19 +3,65 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
 from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.reports import Fault, FaultError, FaultKind
+from rocmatrix.emulator.spin import Loop, find_loop
 from rocmatrix.emulator.wave import Status, Wave
 
 TURN = 4096
 """Instructions of a turn: a wave that spins gives way to the one that it waits for."""
+_SHORT_TURN = 256
+"""Of a wave that has just begun, or was found waiting for memory that has changed since."""
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """What all workgroups of a launch did together.
+
+    Attributes:
+        changes: times that a wave changed memory.
+        instructions: that were executed.
+    """
+
+    changes: int = 0
+    instructions: int = 0
+
+
+@dataclass(kw_only=True)
+class _Turns:
+    """What the scheduler remembers of a wave.
+
+    Attributes:
+        taken: turns that ended although the wave could go on.
+        loop: in which it waits, if it does.
+        changes: of memory when that was found.
+    """
+
+    taken: int = 0
+    loop: Loop | None = None
+    changes: int = 0
 
 
 class Workgroup:
-    """A workgroup that is running."""
+    """A workgroup that is running.
 
-    def __init__(self, waves: tuple[Wave, ...], program: Program, *, order: random.Random, limit: int) -> None:
+    Attributes:
+        waves: all of them.
+        progress: of all workgroups of the launch.
+    """
+
+    def __init__(
+        self,
+        waves: tuple[Wave, ...],
+        program: Program,
+        *,
+        order: random.Random,
+        limit: int,
+        races: Tracker | None = None,
+    ) -> None:
         """Take the waves of a workgroup.
 
         Args:
@@ -23,11 +69,15 @@ class Workgroup:
             program: their code.
             order: decides which wave goes first in each round.
             limit: instructions that one wave may execute.
+            races: the race detector, if any.
         """
         self.waves = waves
         self._program = program
         self._order = order
         self._limit = limit
+        self.progress = Progress()
+        self._races = races
+        self._turns = {id(wave): _Turns() for wave in waves}
 
     @property
     def ended(self) -> bool:
@@ -39,8 +89,23 @@ class Workgroup:
         """Instructions that the waves have executed together."""
         return sum(wave.executed for wave in self.waves)
 
+    @property
+    def stuck(self) -> bool:
+        """Whether every live wave waits: at a barrier, or in a loop until memory changes, which it has not."""
+        return all(wave.status is not Status.READY or self._waits(wave) for wave in self.waves)
+
+    def _waits(self, wave: Wave) -> bool:
+        turns = self._turns[id(wave)]
+        return turns.loop is not None and turns.changes == self.progress.changes
+
+    def loop_of(self, wave: Wave) -> Loop | None:
+        """Return the loop in which a wave waits, if it does."""
+        return self._turns[id(wave)].loop if wave.status is Status.READY else None
+
     def run_round(self) -> None:
         """Give each wave that can go on a turn; release the barrier when every live wave is there.
+
+        A wave that waits for memory to change gets no turn before it has changed.
 
         Raises:
             FaultError: a wave did something wrong, or goes on for ever.
@@ -49,17 +114,41 @@ class Workgroup:
         ready = [wave for wave in self.waves if wave.status is Status.READY]
         self._order.shuffle(ready)
         for wave in ready:
-            self._program.run(wave, min(TURN, self._limit - wave.executed))
+            if self._waits(wave):
+                continue
+            self._run(wave)
             if wave.status is Status.ENDED and wave.observer is not None:
                 wave.observer.end(wave)
             if wave.status is Status.READY and wave.executed >= self._limit:
                 self._report_endless(wave)
         live = tuple(wave for wave in self.waves if wave.status is not Status.ENDED)
         if live and all(wave.status is Status.AT_BARRIER for wave in live):
-            for wave in live:
-                wave.status = Status.READY
-            if live[0].observer is not None:
-                live[0].observer.barrier(live)
+            self._release(live)
+
+    def _run(self, wave: Wave) -> None:
+        """Give a wave a turn, and look from time to time whether it only waits."""
+        turns = self._turns[id(wave)]
+        changes, executed = wave.changes, wave.executed
+        waited, turns.loop = turns.loop is not None, None
+        turn = _SHORT_TURN if waited else min(TURN, _SHORT_TURN << turns.taken)
+        try:
+            self._program.run(wave, min(turn, self._limit - wave.executed))
+            if wave.status is Status.READY and wave.executed < self._limit:
+                turns.taken += 1
+                if waited or turns.taken & (turns.taken - 1) == 0:
+                    turns.loop = find_loop(wave, self._program)
+        finally:
+            self.progress.changes += wave.changes - changes
+            self.progress.instructions += wave.executed - executed
+        turns.changes = self.progress.changes
+
+    def _release(self, live: tuple[Wave, ...]) -> None:
+        for wave in live:
+            wave.status = Status.READY
+        if live[0].observer is not None:
+            live[0].observer.barrier(live)
+        if self._races is not None:
+            self._races.barrier(live)
 
     def _report_endless(self, wave: Wave) -> None:
         waiting = [other.identity.wave for other in self.waves if other.status is Status.AT_BARRIER]

@@ -217,6 +217,7 @@ class BlockWriter:
         """
         self._machine.prepare(step.instruction, self.count)
         self._machine.place = place
+        self._machine.begin(step.instruction)
         if step.handler is not None:
             self._execute(step)
         elif step.flow is not Flow.NEXT:

@@ -66,6 +66,11 @@ class Code:
         """Run generated code until it stops."""
         return Stop(self._runner(native.address, limit))
 
+    @property
+    def library(self) -> ctypes.CDLL | None:
+        """A library with the functions of the runtime, once one is loaded."""
+        return self._loaded[-1].library if self._loaded else None
+
     def refusal(self, offset: int) -> str | None:
         """Return why the reference executes an instruction, or ``None`` where that is not so."""
         return self._refusals.get(offset)

@@ -9,6 +9,7 @@ from rocmatrix.emulator.algebra import U32, U64, Kind, Value, convert
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
+from rocmatrix.emulator.races.issue import ALL_LGKM, ALL_VM, issue_of, wait_of
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.translator.body import Body, Expression, expression
 from rocmatrix.emulator.translator.matrix_code import matrix_call
@@ -45,6 +46,14 @@ class EmittingMachine(Registers):
         self.count = 0
         self.ends_block = False
         self.functions: dict[str, str] = {}
+
+    def begin(self, instruction: Instruction) -> None:
+        """Tell the race detector, where there is one, of an instruction that accesses memory or waits for it."""
+        wait, issue = wait_of(instruction), issue_of(instruction)
+        if wait is not None and (wait.vm < ALL_VM or wait.lgkm < ALL_LGKM):
+            self.body.in_order(f"if (W->races) race_wait(W, {wait.vm}, {wait.lgkm})")
+        elif issue is not None:
+            self.body.in_order(f"if (W->races) race_begin(W, {self.place}, {issue.bits})")
 
     def prepare(self, instruction: Instruction, count: int) -> None:  # noqa: ARG002 - for who tracks values
         """See an instruction before it is written; ``count`` others of the block are."""
@@ -119,6 +128,7 @@ class EmittingMachine(Registers):
             steps.append(
                 f"EACH(lane, parts_[{part}]) {{{{ {scalar} old_; __builtin_memcpy(&old_, place_[lane], sizeof old_); "
                 f"{name}[lane] = old_; old_ = {function}(old_{arguments}); "
+                "W->changes += differs(place_[lane], &old_, sizeof old_); "
                 "__builtin_memcpy(place_[lane], &old_, sizeof old_); }}"
             )
         text = "{{ " + "\n    ".join(steps) + " }}"

@@ -9,9 +9,9 @@ from importlib import resources
 
 from rocmatrix.emulator.translator.blocks import Block, Refusal
 
-HEADERS = ("operations.h", "wave.h", "memory.h", "shadow.h", "matrix.h", "exact.h", "driver.h")
+HEADERS = ("operations.h", "wave.h", "races.h", "memory.h", "shadow.h", "matrix.h", "exact.h", "driver.h")
 
-_INCLUDES = tuple(f'#include "{name}"' for name in HEADERS if name != "driver.h")
+_INCLUDES = tuple(f'#include "{name}"' for name in ("memory.h", "shadow.h", "matrix.h", "exact.h"))
 _SHORT = 200_000
 """Characters of C that are worth a compiler of their own: about a second."""
 _EXPORT = '__attribute__((visibility("default")))'

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.shadow.wave import TrackedWave
+from rocmatrix.emulator.translator.race_tracker import NativeRaces
 from rocmatrix.emulator.wave import Wave
 
 _LANES, _REGISTERS, _SCALARS = 64, 256, 128
@@ -88,6 +89,8 @@ class State(ctypes.Structure):
         ("fault_size", ctypes.c_uint64),
         ("fault_place", ctypes.c_uint64),
         ("message", ctypes.c_char_p),
+        ("changes", ctypes.c_uint64),
+        ("races", ctypes.c_void_p),
         ("shadow", ctypes.c_void_p),
     )
 
@@ -152,6 +155,11 @@ class NativeWave:
             self.state.shadow = wave.shadow.memory.ctypes.data
         self.address = ctypes.addressof(self.state)
 
+    def follow(self, races: NativeRaces, library: ctypes.CDLL) -> None:
+        """Let the race detector follow the wave."""
+        self.state.races = races.address
+        races.native = self.address, library
+
     def use(self, base: int, code_size: int, blocks: int) -> None:
         """Run in this code: its address, its size in bytes, and where the table of its blocks lies."""
         self.state.base, self.state.code_size, self.state.blocks = base, code_size, blocks
@@ -159,11 +167,13 @@ class NativeWave:
     def enter(self) -> None:
         """Take over what the reference keeps outside of arrays."""
         self.state.pc, self.state.executed, self.state.scc = self._wave.pc, self._wave.executed, int(self._wave.scc)
+        self.state.changes = self._wave.changes
 
     def leave(self) -> None:
         """Give it back; the reference learns of a changed EXEC too."""
         wave = self._wave
         wave.pc, wave.executed, wave.scc = self.state.pc, self.state.executed, bool(self.state.scc)
+        wave.changes = self.state.changes
 
     def refresh(self) -> None:
         """Tell the reference of the active lanes, before it executes an instruction."""

@@ -7,12 +7,16 @@ from pathlib import Path
 from rocmatrix.emulator.interpreter import Program, run_instruction, run_wave
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.numerics import Numerics
+from rocmatrix.emulator.races.conflicts import Names
+from rocmatrix.emulator.races.reference import ReferenceWave
+from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import Flow
 from rocmatrix.emulator.translator.code import Code, Work
 from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
 from rocmatrix.emulator.translator.faults import fault_of
 from rocmatrix.emulator.translator.native import AllocationTable, NativeWave, Stop
+from rocmatrix.emulator.translator.race_tracker import NativeRaces, NativeTracker
 from rocmatrix.emulator.wave import Status, Wave
 
 UNDEFINED = "it reads bits that nothing wrote"
@@ -52,10 +56,11 @@ class TranslatedProgram(Program):
         self._work = work
         self._codes: dict[tuple[int, int, Numerics], Code] = {}
         self._waves: dict[int, tuple[Wave, NativeWave]] = {}
+        self._races: NativeTracker | None = None
 
     def run(self, wave: Wave, limit: int) -> None:
         """Execute a wave for a turn; see ``run_wave``."""
-        if wave.observer is not None:
+        if wave.observer is not None or isinstance(wave.races, ReferenceWave):
             before = wave.executed
             run_wave(wave, self, limit)
             self._work.interpreted["somebody observes each instruction"] += wave.executed - before
@@ -69,6 +74,13 @@ class TranslatedProgram(Program):
             self._work.translated += max(0, wave.executed - before - interpreted)
             if wave.status is Status.ENDED:
                 self._waves.pop(id(wave), None)
+
+    def race_tracker(self, names: Names, code: int, total: int, *, observed: bool) -> Tracker:
+        """Return a race detector for one launch: of generated code, unless the reference executes all of it."""
+        if observed:
+            return super().race_tracker(names, code, total, observed=observed)
+        self._races = NativeTracker(names, code, total)
+        return self._races
 
     def _run(self, wave: Wave, limit: int) -> None:
         while True:
@@ -140,6 +152,8 @@ class TranslatedProgram(Program):
         if found is None or found[0] is not wave:
             found = wave, NativeWave(wave, self._table)
             self._waves[id(wave)] = found
+        if isinstance(wave.races, NativeRaces) and wave.races.native is None and code.library is not None:
+            found[1].follow(wave.races, code.library)
         found[1].use(code.allocation.address, len(code.allocation.data), code.table_address)
         return found[1]
 
@@ -150,6 +164,8 @@ class TranslatedProgram(Program):
             FaultError: the wave did something wrong.
             UnsupportedError: something of it is not modelled.
         """
+        if self._races is not None:
+            self._races.check()
         state = native.state
         if stop in (Stop.FAULT, Stop.UNMET):
             self._go_to(wave, code.allocation.address + state.fault_place)

@@ -21,6 +21,8 @@ OUTLINE const struct allocation* find(struct wave* W, s_u64 address, s_u64 size)
 
 #define EACH(lane, mask) for (s_u64 rest_ = (mask), lane; rest_ && (lane = (s_u64)__builtin_ctzll(rest_), 1); rest_ &= rest_ - 1)
 
+#include "races.h"
+
 // Finds the bytes of each lane; `address_of` gives a lane's address.
 #define PLACES(name, type)                                                                                              \
   INLINE int global_##name(struct wave* W, const type* address, s_u64 mask, s_u64 size, int writing, uint8_t** place,    \
@@ -77,16 +79,32 @@ INLINE void fetch(uint8_t* const* place, s_u64 mask, s_u64 size, s_u32* out) {
   }
 }
 
-INLINE void put(uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* const* in) {
+INLINE void put(struct wave* W, uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* const* in) {
+  s_u32 changed = 0;
   EACH(lane, mask) {
     if (size < 4) {
+      changed |= *place[lane] ^ (in[0][lane] & 0xFF);
+      if (size == 2) changed |= place[lane][1] ^ (in[0][lane] >> 8 & 0xFF);
       __builtin_memcpy(place[lane], &in[0][lane], size);
     } else {
-      s_u32 words[4];
-      for (s_u64 i = 0; i < size / 4; ++i) words[i] = in[i][lane];
+      s_u32 words[4], old[4];
+      __builtin_memcpy(old, place[lane], size);
+      for (s_u64 i = 0; i < size / 4; ++i) changed |= old[i] ^ (words[i] = in[i][lane]);
       __builtin_memcpy(place[lane], words, size);
     }
   }
+  W->changes += !!changed;
+}
+
+// Whether an atomic changes memory.
+INLINE int differs(const uint8_t* place, const void* value, s_u64 size) {
+  s_u32 different = 0, a, b;
+  for (s_u64 i = 0; i < size; i += 4) {
+    __builtin_memcpy(&a, place + i, 4);
+    __builtin_memcpy(&b, (const uint8_t*)value + i, 4);
+    different |= a ^ b;
+  }
+  return !!different;
 }
 
 #define CLEAR(out, size) __builtin_memset(out, 0, ((size) < 4 ? 4 : (size)) * LANES)
@@ -96,6 +114,7 @@ INLINE void put(uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* cons
     uint8_t* place[LANES];                                                                                              \
     if (~mask) CLEAR(out, size);                                                                                        \
     if (global_places_u64(W, address, mask, size, READS, place, where)) return FAULT;                                   \
+    if (W->races) race_global(W, address, place, mask, size, RACE_READ, 0);                                             \
     fetch(place, mask, size, out);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
@@ -103,6 +122,7 @@ INLINE void put(uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* cons
     uint8_t* place[LANES];                                                                                              \
     if (~mask) CLEAR(out, size);                                                                                        \
     if (lds_places_u32(W, address, 0, mask, size, READS, place, where)) return FAULT;                                   \
+    if (W->races) race_lds(W, place, mask, size, RACE_READ, 0);                                                         \
     fetch(place, mask, size, out);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
@@ -120,6 +140,10 @@ INLINE void put(uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* cons
     if (lds_places_u64(W, address, SHARED_APERTURE, shared, size, READS, place, where)) return FAULT;                   \
     if (scratch_places_u64(W, address, PRIVATE_APERTURE, own, size, READS, place, where)) return FAULT;                 \
     if (global_places_u64(W, address, mask & ~shared & ~own, size, READS, place, where)) return FAULT;                  \
+    if (W->races) {                                                                                                     \
+      race_lds(W, place, shared, size, RACE_READ, 0);                                                                   \
+      race_global(W, address, place, mask & ~shared & ~own, size, RACE_READ, 0);                                        \
+    }                                                                                                                   \
     fetch(place, mask, size, out);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
@@ -127,31 +151,35 @@ INLINE void put(uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* cons
                                   s_u32 where) {                                                                        \
     uint8_t* place[LANES];                                                                                              \
     if (global_places_u64(W, address, mask, size, WRITES, place, where)) return FAULT;                                  \
-    put(place, mask, size, in);                                                                                         \
+    if (W->races) race_global(W, address, place, mask, size, RACE_WRITE, in);                                           \
+    put(W, place, mask, size, in);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
   OUTLINE int store_lds_##size(struct wave* W, const s_u32* address, s_u64 mask, const s_u32* const* in, s_u32 where) {  \
     uint8_t* place[LANES];                                                                                              \
     if (lds_places_u32(W, address, 0, mask, size, WRITES, place, where)) return FAULT;                                  \
-    put(place, mask, size, in);                                                                                         \
+    if (W->races) race_lds(W, place, mask, size, RACE_WRITE, in);                                                       \
+    put(W, place, mask, size, in);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
   OUTLINE int store_scratch_##size(struct wave* W, const s_u64* address, s_u64 mask, const s_u32* const* in,             \
                                    s_u32 where) {                                                                       \
     uint8_t* place[LANES];                                                                                              \
     if (scratch_places_u64(W, address, 0, mask, size, WRITES, place, where)) return FAULT;                              \
-    put(place, mask, size, in);                                                                                         \
+    put(W, place, mask, size, in);                                                                                      \
     return 0;                                                                                                           \
   }                                                                                                                    \
   OUTLINE int store_flat_##size(struct wave* W, const s_u64* address, s_u64 mask, const s_u32* const* in, s_u32 where) { \
     uint8_t* place[LANES];                                                                                              \
     const s_u64 shared = within(address, mask, SHARED_APERTURE), own = within(address, mask, PRIVATE_APERTURE);         \
     if (lds_places_u64(W, address, SHARED_APERTURE, shared, size, WRITES, place, where)) return FAULT;                  \
-    put(place, shared, size, in);                                                                                       \
+    if (W->races) race_lds(W, place, shared, size, RACE_WRITE, in);                                                     \
+    put(W, place, shared, size, in);                                                                                    \
     if (scratch_places_u64(W, address, PRIVATE_APERTURE, own, size, WRITES, place, where)) return FAULT;                \
-    put(place, own, size, in);                                                                                          \
+    put(W, place, own, size, in);                                                                                       \
     if (global_places_u64(W, address, mask & ~shared & ~own, size, WRITES, place, where)) return FAULT;                 \
-    put(place, mask & ~shared & ~own, size, in);                                                                        \
+    if (W->races) race_global(W, address, place, mask & ~shared & ~own, size, RACE_WRITE, in);                          \
+    put(W, place, mask & ~shared & ~own, size, in);                                                                     \
     return 0;                                                                                                           \
   }
 
@@ -184,10 +212,16 @@ OUTLINE int atomic_places(struct wave* W, const s_u64* address, s_u64 mask, int 
                           uint8_t** place, s_u32 where) {
   const s_u64 base = !flat ? 0 : space == IN_LDS ? SHARED_APERTURE : space == IN_SCRATCH ? PRIVATE_APERTURE : 0;
   if (aligned(W, address, base, mask, size, where)) return FAULT;
-  if (space == IN_LDS) return lds_places_u64(W, address, base, mask, size, READS, place, where);
+  if (space == IN_LDS) {
+    if (lds_places_u64(W, address, base, mask, size, READS, place, where)) return FAULT;
+    if (W->races && mask) race_lds(W, place, mask, size, RACE_ATOMIC, 0);
+    return 0;
+  }
   if (space == IN_SCRATCH) return scratch_places_u64(W, address, base, mask, size, READS, place, where);
   if (global_places_u64(W, address, mask, size, READS, place, where)) return FAULT;
-  return global_places_u64(W, address, mask, size, WRITES, place, where);
+  if (global_places_u64(W, address, mask, size, WRITES, place, where)) return FAULT;
+  if (W->races) race_global(W, address, place, mask, size, RACE_ATOMIC, 0);
+  return 0;
 }
 
 // --- scalar loads and moves between lanes ------------------------------------------------------------------------------
@@ -198,6 +232,7 @@ OUTLINE const uint8_t* scalar_place(struct wave* W, s_u64 address, s_u64 size, s
     fault(W, IN_GLOBAL, READS, -1, address, size, where);
     return 0;
   }
+  if (W->races) race_scalar(W, address, size);
   return A->data + (address - A->address);
 }
 

@@ -25,6 +25,7 @@ struct allocation {
 
 struct shadow;
 struct wave;
+struct races;
 typedef int (*block)(struct wave*);
 
 struct wave {
@@ -48,6 +49,8 @@ struct wave {
   // of a fault
   s_u64 fault_space, fault_access, fault_lane, fault_address, fault_size, fault_place;
   const char* message;
+  s_u64 changes;            // writes that changed memory
+  struct races* races;      // of the race detector, or null
   struct shadow* shadow;    // what is undefined, for tracked waves
 };
 

@@ -1,0 +1,93 @@
+"""Stamps of LDS, and what an access does with them: each byte's last write, each wave's last read and atomic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmatrix.emulator.races import stamps
+from rocmatrix.emulator.races.clocks import Counter
+from rocmatrix.emulator.races.conflicts import Party
+from rocmatrix.emulator.races.global_bytes import report_collision
+from rocmatrix.emulator.races.stamps import Stamps
+from rocmatrix.emulator.semantics.machine import Space
+
+if TYPE_CHECKING:
+    from rocmatrix.emulator.races.reference import ReferenceWave
+
+Bools = NDArray[np.bool_]
+_DWORD = 4
+
+
+def access(
+    wave: ReferenceWave,
+    addresses: NDArray[np.int64],
+    size: int,
+    lanes: Bools,
+    *,
+    values: NDArray[np.uint8] | None,
+) -> None:
+    """Hold an access of LDS against what is known, and remember it.
+
+    Args:
+        wave: who accesses.
+        addresses: for each lane.
+        size: bytes for each lane.
+        lanes: which lanes access.
+        values: what a store writes.
+    """
+    group = wave.group
+    numbers = np.flatnonzero(lanes)
+    start = addresses[numbers]
+    if (start < 0).any() or (start + size > len(group.lds_writes)).any():
+        return  # the access itself is refused
+    places = start[:, None] + np.arange(size)
+    atomic = wave.current.issue.atomic
+    if atomic:
+        _synchronise(wave, np.unique(start // _DWORD))
+    limits = _limits(wave)
+    written = group.lds_writes[places]
+    others = group.lds_others[:, places]
+    writes = values is not None or atomic
+    bad = np.zeros((*places.shape, 1 + 2 * group.count), np.bool_)
+    bad[:, :, 0] = stamps.lds_numbers(written) > limits[stamps.lds_agents(written)]
+    late = stamps.lds_numbers(others) > np.tile(limits[: group.count], 2)[:, None, None]
+    bad[:, :, 1:] = np.moveaxis(late, 0, -1)
+    if not writes:
+        bad[:, :, 1 : 1 + group.count] = False
+    if atomic:
+        bad[:, :, 1 + group.count :] = False
+    if values is not None:
+        bad[:, :, 0] &= wave.wave.lds.data[0][places] != values[numbers]
+        report_collision(wave, Space.LDS, numbers, addresses, places, values[numbers])
+    for row, byte, slot in np.argwhere(bad):
+        stamp = int(others[slot - 1, row, byte] if slot else written[row, byte])
+        agent = stamps.lds_agent_of(stamp) % group.count
+        wrote = slot == 0 or slot > group.count
+        earlier = Party(wave=group.first + agent, place=stamps.lds_place_of(stamp), writes=bool(wrote))
+        lane = int(numbers[row])
+        wave.report(Space.LDS, lane, int(addresses[lane]), writes=writes, earlier=earlier)
+    row = wave.number + (group.count if atomic else 0)
+    table: Stamps = group.lds_writes if writes and not atomic else group.lds_others[row]
+    table[places] = np.uint64(wave.current.lds_stamp)
+
+
+def _limits(wave: ReferenceWave) -> NDArray[np.uint64]:
+    """Return for each agent up to which number its accesses come before what the wave does now."""
+    group, number = wave.group, wave.number
+    limits: NDArray[np.uint64] = group.lds_clock[number].copy()
+    everything = np.iinfo(np.uint64).max
+    loads = wave.current.issue.to_lds
+    limits[number] = group.counters[number, Counter.LGKM_DONE] if loads else everything
+    limits[group.count + number] = everything if loads else group.counters[number, Counter.VM_DONE]
+    return limits
+
+
+def _synchronise(wave: ReferenceWave, dwords: NDArray[np.int64]) -> None:
+    """Learn, where the atomic returns what it found, what others knew who changed it; tell what the wave knows."""
+    group, number = wave.group, wave.number
+    if wave.current.issue.returns:
+        group.lds_clock[number] = np.maximum(group.lds_clock[number], group.lds_sync[dwords].max(axis=0))
+    group.lds_sync[dwords] = np.maximum(group.lds_sync[dwords], group.lds_knowledge(number))
