@@ -124,7 +124,7 @@ def test_what_is_no_torch_is_an_input_error(tmp_path: Path) -> None:
 class TestRealTorch:
     """The CPU build of torch is not one for ROCm, but an extension of its own wheel asks it for hundreds of symbols."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def site(self) -> Path:
         found = find_spec("torch")
         assert found
