@@ -10,7 +10,7 @@ from rocmatrix.cases import ArgumentDescription, CaseDescription
 
 DEFAULT_BUDGET = 10e9
 """Floating-point operations of the cases that run in about half a minute on two cores, translated to C."""
-EXACT_BUDGET = 0.1e9
+EXACT_BUDGET = 20e6
 """Floating-point operations of the cases whose matrix instructions are executed in exact arithmetic."""
 
 
@@ -54,14 +54,21 @@ def choose(cases: tuple[CaseDescription, ...], budget: float | None, *, least: f
     )
 
 
-def exact_cases(cases: Sequence[CaseDescription], seed: int) -> frozenset[str]:
-    """Return which cases are executed in exact matrix arithmetic: drawn by the seed, as many as fit a budget."""
+def exact_cases(cases: Sequence[CaseDescription], seed: int, *, least: float) -> frozenset[str]:
+    """Return which cases are executed in exact matrix arithmetic: drawn by the seed, as many as fit a budget.
+
+    Args:
+        cases: those that run.
+        seed: of the choice.
+        least: what a case costs however small it is, in floating-point operations.
+    """
     drawn, left = list(cases), EXACT_BUDGET
     random.Random(seed).shuffle(drawn)  # noqa: S311 - a reproducible choice, no secret
     names = set()
     for case in drawn:
-        if case.cost <= left:
-            left -= case.cost
+        cost = max(case.cost, least)
+        if cost <= left:
+            left -= cost
             names.add(case.name)
     return frozenset(names)
 

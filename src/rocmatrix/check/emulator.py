@@ -156,6 +156,8 @@ class EmulatorExecutor:
         names = [case.name for case in choice.chosen]
         total = len(choice.chosen) + len(choice.left_out)
         said = [self._description]
+        if exact := sum(result.matrix == "exact" for result in run.results):
+            said.append(f"exact matrix arithmetic in {exact} cases")
         if choice.left_out:
             said.append(f"{len(choice.left_out)} of {total} cases left out by the budget")
         if why := run.unsupported or (run.stuck and f"behind {run.stuck}, which did not end"):
@@ -192,7 +194,7 @@ class EmulatorExecutor:
             seed=self._seed,
             limits={case.name: self._case_seconds + case.cost / slowest for case in choice.chosen},
             detectors=self._detectors,
-            exact=exact_cases(choice.chosen, self._seed) if self._code_cache else frozenset(),
+            exact=exact_cases(choice.chosen, self._seed, least=LEAST_COST) if self._code_cache else frozenset(),
         )
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmatrix.cases import ArgumentDescription, CaseDescription, Layout
-from rocmatrix.check.budget import choose
+from rocmatrix.check.budget import EXACT_BUDGET, choose, exact_cases
 
 
 def case(
@@ -50,3 +50,12 @@ def test_the_budget_holds_and_every_case_is_chosen_or_named(costs: list[float], 
     assert sorted([each.name for each in choice.chosen] + list(choice.left_out)) == sorted(each.name for each in cases)
     assert len(choice.chosen) == 1 or sum(max(each.cost, 5.0) for each in choice.chosen) <= budget * (1 + 1e-9)
     assert choose(cases, budget, least=5.0) == choice
+
+
+def test_the_seed_draws_the_cases_in_exact_arithmetic_within_their_budget() -> None:
+    cases = (*(case(f"c{number}", EXACT_BUDGET / 4) for number in range(9)), case("large", 2 * EXACT_BUDGET))
+    drawn = [exact_cases(cases, seed, least=1.0) for seed in range(5)]
+    assert drawn == [exact_cases(cases, seed, least=1.0) for seed in range(5)]
+    assert all(len(names) == 4 for names in drawn)
+    assert len(set(drawn)) > 1
+    assert len(exact_cases(cases, 0, least=EXACT_BUDGET)) == 1
