@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from rocmatrix.emulator.analysis import constants
 from rocmatrix.emulator.analysis.code import Block, Code, Step
@@ -245,10 +246,24 @@ def _leaves(instruction: Instruction) -> bool:
     return name in CONDITIONS or name in ("s_branch", "s_setpc_b64", *_CALLS, *_ENDS)
 
 
-def predecessors(blocks: Iterable[Block]) -> dict[int, list[int]]:
-    """Return for each block the starts of those that it may follow."""
-    found: dict[int, list[int]] = {}
-    for block in blocks:
-        for successor in block.successors:
-            found.setdefault(successor, []).append(block.start)
-    return found
+class Worklist:
+    """Blocks to look at again, those of lower addresses first: that is nearly the order in which they are executed."""
+
+    def __init__(self, starts: Iterable[int]) -> None:
+        """Begin with some blocks."""
+        self._waiting = set(starts)
+        self._ordered = sorted(self._waiting)
+
+    def add(self, start: int) -> None:
+        """Look at a block again."""
+        if start not in self._waiting:
+            self._waiting.add(start)
+            heappush(self._ordered, start)
+
+    def take(self) -> int | None:
+        """Return the next block; ``None`` if there is no more."""
+        if not self._ordered:
+            return None
+        start = heappop(self._ordered)
+        self._waiting.discard(start)
+        return start

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rocmatrix.emulator.analysis.code import Block, Step
 from rocmatrix.emulator.analysis.effects import register_name
-from rocmatrix.emulator.analysis.flow_graph import Graph
+from rocmatrix.emulator.analysis.flow_graph import Graph, Worklist
 from rocmatrix.emulator.analysis.hazard_roles import Role, Roles, roles_of
 from rocmatrix.emulator.analysis.hazard_rules import Match, Rule, hazard_table
 from rocmatrix.emulator.reports import Fault, FaultKind
@@ -68,16 +68,16 @@ class _Finder:
 
     def _settle(self) -> dict[int, Recent]:
         known: dict[int, Recent] = {entry: {} for entry in self._graph.entries}
-        waiting = list(known)
-        while waiting:
-            block = self._graph.blocks[waiting.pop()]
-            recent = {} if block.forgets else self._through(block, dict(known[block.start]))
+        waiting = Worklist(known)
+        while (start := waiting.take()) is not None:
+            block = self._graph.blocks[start]
+            recent = {} if block.forgets else self._through(block, dict(known[start]))
             for successor in block.successors:
                 if successor not in known:
                     known[successor] = dict(recent)
-                    waiting.append(successor)
-                elif self._merge(known[successor], recent) and successor not in waiting:
-                    waiting.append(successor)
+                    waiting.add(successor)
+                elif self._merge(known[successor], recent):
+                    waiting.add(successor)
         return known
 
     def _merge(self, known: Recent, other: Recent) -> bool:

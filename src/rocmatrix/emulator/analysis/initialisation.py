@@ -18,7 +18,7 @@ from rocmatrix.emulator.analysis.effects import (
     register_name,
     union,
 )
-from rocmatrix.emulator.analysis.flow_graph import Graph
+from rocmatrix.emulator.analysis.flow_graph import Graph, Worklist
 from rocmatrix.emulator.code_object import Kernel
 from rocmatrix.emulator.instruction import FLAT_SCRATCH, Encoding
 from rocmatrix.emulator.reports import Fault, FaultKind
@@ -76,15 +76,14 @@ def _settle(graph: Graph, at_entry: int) -> dict[int, int]:
             mask |= _written_by(step)
         added[block.start] = mask
     known = dict.fromkeys(graph.entries, at_entry)
-    waiting = list(known)
-    while waiting:
-        block = graph.blocks[waiting.pop()]
-        mask = known[block.start] | added[block.start]
-        for successor in block.successors:
+    waiting = Worklist(known)
+    while (start := waiting.take()) is not None:
+        mask = known[start] | added[start]
+        for successor in graph.blocks[start].successors:
             before = known.get(successor)
             if before is None or mask | before != before:
                 known[successor] = mask | (before or 0)
-                waiting.append(successor)
+                waiting.add(successor)
     return known
 
 

@@ -65,6 +65,11 @@ class Event:
     lds: Touch
     loads: bool
 
+    @property
+    def matters(self) -> bool:
+        """Whether anything may come too early for it; a store to memory only counts."""
+        return self.loads or bool(self.results or self.lds)
+
 
 def event_of(instruction: Instruction, effects: Effects) -> Event | None:
     """Return what an instruction starts, if anything."""
@@ -108,30 +113,71 @@ def _touch(instruction: Instruction, unit: Unit) -> Touch:
 
 
 @dataclass(slots=True)
+class Queue:
+    """Events that complete in the order in which they are issued.
+
+    Attributes:
+        limit: waiting until so many are left waits for nothing.
+        issued: events so far.
+        places: what may be under way, by address: the number of events before it, at most.
+    """
+
+    limit: int
+    issued: int = 0
+    places: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> Queue:
+        """Return a queue of its own with the same events."""
+        return Queue(self.limit, self.issued, dict(self.places))
+
+    def issue(self, address: int | None) -> None:
+        """Let an event begin; one that nobody asks for later has no address."""
+        self.issued += 1
+        if address is not None:
+            self.places[address] = self.issued
+
+    def completed(self, left: int) -> list[int]:
+        """Return what is complete when at most so many events are left."""
+        if left >= self.limit:
+            return []
+        last = self.issued - left
+        return [address for address, place in self.places.items() if place <= last]
+
+    def merge(self, other: Queue) -> bool:
+        """Add what may be under way on another path; say whether that was anything new."""
+        changed = False
+        for address, place in other.places.items():
+            behind = min(other.issued - place, self.limit)
+            known = self.places.get(address)
+            if known is None or behind < min(self.issued - known, self.limit):
+                self.places[address] = self.issued - behind
+                changed = True
+        return changed
+
+
+@dataclass(slots=True)
 class Scoreboard:
     """Events that may be under way.
 
     Attributes:
-        ordered: memory and LDS events by address: how many of the same order were issued since, at least.
+        memory: those that count on vmcnt and complete in order.
+        lds: those that count on lgkmcnt and complete in order among themselves.
         unordered: events that only a zero completes, with the counters that must still come to it: 1 vmcnt, 2 lgkmcnt.
         behind: events that were under way at a barrier: address of the barrier.
     """
 
-    ordered: dict[int, int] = field(default_factory=dict)
+    memory: Queue = field(default_factory=lambda: Queue(MAX_VMCNT))
+    lds: Queue = field(default_factory=lambda: Queue(MAX_LGKMCNT))
     unordered: dict[int, int] = field(default_factory=dict)
     behind: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Scoreboard:
         """Return a scoreboard of its own with the same events."""
-        return Scoreboard(dict(self.ordered), dict(self.unordered), dict(self.behind))
+        return Scoreboard(self.memory.copy(), self.lds.copy(), dict(self.unordered), dict(self.behind))
 
     def merge(self, other: Scoreboard) -> bool:
         """Add what may be under way on another path; say whether that was anything new."""
-        changed = False
-        for address, count in other.ordered.items():
-            if count < self.ordered.get(address, count + 1):
-                self.ordered[address] = count
-                changed = True
+        changed = self.memory.merge(other.memory) | self.lds.merge(other.lds)
         for address, counters in other.unordered.items():
             known = self.unordered.get(address, 0)
             if counters | known != known:
@@ -143,30 +189,21 @@ class Scoreboard:
                 changed = True
         return changed
 
-    def start(self, event: Event, events: dict[int, Event]) -> None:
-        """Let an event begin; ``events`` knows all of them by address."""
+    def start(self, event: Event) -> None:
+        """Let an event begin."""
         address = event.instruction.address
         self.behind.pop(address, None)
-        if event.order in (Order.MEMORY, Order.LDS):
-            limit = MAX_VMCNT if event.order is Order.MEMORY else MAX_LGKMCNT
-            for other, count in self.ordered.items():
-                if count < limit and events[other].order is event.order:
-                    self.ordered[other] = count + 1
-            self.ordered[address] = 0
+        if event.order is Order.MEMORY:
+            self.memory.issue(address if event.matters else None)
+        elif event.order is Order.LDS:
+            self.lds.issue(address)
         else:
             self.unordered[address] = {Order.FLAT: 3, Order.WRITEBACK: 1}.get(event.order, 2)
 
-    def wait(self, vmcnt: int, lgkmcnt: int, events: dict[int, Event]) -> None:
+    def wait(self, vmcnt: int, lgkmcnt: int) -> None:
         """Complete what a wait for these values completes."""
-        for order, left, limit in ((Order.MEMORY, vmcnt, MAX_VMCNT), (Order.LDS, lgkmcnt, MAX_LGKMCNT)):
-            if left < limit:
-                done = [
-                    address
-                    for address, count in self.ordered.items()
-                    if count >= left and events[address].order is order
-                ]
-                for address in done:
-                    self.complete(address)
+        for address in (*self.memory.completed(vmcnt), *self.lds.completed(lgkmcnt)):
+            self.complete(address)
         zero = (1 if vmcnt == 0 else 0) | (2 if lgkmcnt == 0 else 0)
         for address, counters in list(self.unordered.items() if zero else ()):
             if counters & ~zero:
@@ -176,16 +213,22 @@ class Scoreboard:
 
     def complete(self, address: int) -> None:
         """Take an event off, as if it had been waited for."""
-        self.ordered.pop(address, None)
+        self.memory.places.pop(address, None)
+        self.lds.places.pop(address, None)
         self.unordered.pop(address, None)
         self.behind.pop(address, None)
 
     def pass_barrier(self, barrier: int, events: dict[int, Event]) -> None:
         """Note which accesses to LDS are under way while other waves may go on."""
-        for address in (*self.ordered, *self.unordered):
+        for address in self.pending:
             if events[address].lds:
                 self.behind.setdefault(address, barrier)
 
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Addresses of all events that may be under way."""
+        return (*self.memory.places, *self.lds.places, *self.unordered)
+
     def __contains__(self, address: int) -> bool:
         """Say whether the event of an instruction may be under way."""
-        return address in self.ordered or address in self.unordered
+        return address in self.memory.places or address in self.lds.places or address in self.unordered

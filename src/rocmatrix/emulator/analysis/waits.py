@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocmatrix.emulator.analysis.code import Block, Step
 from rocmatrix.emulator.analysis.effects import Unit, register_name
-from rocmatrix.emulator.analysis.flow_graph import Graph
+from rocmatrix.emulator.analysis.flow_graph import Graph, Worklist
 from rocmatrix.emulator.analysis.scoreboard import Event, Order, Scoreboard, Touch, event_of
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.reports import Fault, FaultKind
@@ -48,35 +48,35 @@ class _Finder:
     def settle(self) -> dict[int, Scoreboard]:
         """Return what may be under way where each block begins."""
         known = {entry: Scoreboard() for entry in self._graph.entries}
-        waiting = list(known)
-        while waiting:
-            block = self._graph.blocks[waiting.pop()]
-            scoreboard = known[block.start].copy()
-            for step in self._relevant[block.start]:
+        waiting = Worklist(known)
+        while (start := waiting.take()) is not None:
+            block = self._graph.blocks[start]
+            scoreboard = known[start].copy()
+            for step in self._relevant[start]:
                 self._advance(scoreboard, step.instruction)
             if block.forgets:
                 scoreboard = Scoreboard()
             for successor in block.successors:
                 if successor not in known:
                     known[successor] = scoreboard.copy()
-                    waiting.append(successor)
-                elif known[successor].merge(scoreboard) and successor not in waiting:
-                    waiting.append(successor)
+                    waiting.add(successor)
+                elif known[successor].merge(scoreboard):
+                    waiting.add(successor)
         return known
 
     def _advance(self, scoreboard: Scoreboard, instruction: Instruction) -> None:
         event = self.events.get(instruction.address)
         if event is not None:
-            scoreboard.start(event, self.events)
+            scoreboard.start(event)
         elif instruction.name == _WAITS:
-            scoreboard.wait(*fields_of(instruction), self.events)
+            scoreboard.wait(*fields_of(instruction))
         elif instruction.name == _BARRIER:
             scoreboard.pass_barrier(instruction.address, self.events)
 
     def report(self, block: Block, scoreboard: Scoreboard) -> Iterator[Fault]:
         """Walk through a block with what may be under way at its start; what is reported counts as complete then."""
         writers: dict[int, set[int]] = defaultdict(set)
-        for address in (*scoreboard.ordered, *scoreboard.unordered):
+        for address in scoreboard.pending:
             self._expect(writers, self.events[address])
         for step in block.steps:
             found = [*self._registers(step, scoreboard, writers), *self._local(step, scoreboard)]
@@ -139,7 +139,7 @@ class _Finder:
         """Find cache operations and the accesses that they order too close together (AMDGPUUsage, "Memory Model")."""
         instruction = step.instruction
         if instruction.name.startswith(_INVALIDATES):
-            for address in (*scoreboard.ordered, *scoreboard.unordered):
+            for address in scoreboard.pending:
                 pending = self.events[address]
                 if pending.loads:
                     yield address, f"caches are invalidated before {pending.instruction} is complete"
