@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import atheris  # type: ignore[import-not-found]  # a tool for long runs, in no lock
+import atheris
 
 with atheris.instrument_imports(include=["rocmatrix.plan", "tomllib", "yaml"]):
     from tests.system.fuzz_plan import plan_bytes, seeds

@@ -96,11 +96,12 @@ class Compat:
 
     def hip_name(self, release: str) -> str | None:
         """Return what a ROCm release calls itself in ``torch.version.hip`` if that is another number, else ``None``."""
-        return next((row.hip for row in self.releases if row.release == release != row.hip), None)
+        known = self._releases.get(release)
+        return known.hip if known is not None and known.hip != release else None
 
     def release(self, release: str) -> RocmRelease | None:
         """Return what is known of a minor release of ROCm by AMD's own number, or ``None``."""
-        return next((row for row in self.releases if row.release == release), None)
+        return self._releases.get(release)
 
     def pythons_of(self, torch: str) -> tuple[str, ...]:
         """Return the CPython minors that ROCm wheels of a torch minor are made for; none if that is not known."""
@@ -167,6 +168,10 @@ class Compat:
     @cached_property
     def _archs(self) -> Mapping[str, ArchSupport]:
         return {arch.name: arch for arch in self.archs}
+
+    @cached_property
+    def _releases(self) -> Mapping[str, RocmRelease]:
+        return {row.release: row for row in self.releases}
 
     @cached_property
     def _processors(self) -> frozenset[str]:

@@ -94,6 +94,8 @@ def _by_place(excludes: Iterable[tuple[int, Exclude]]) -> _Excludes:
 
 def _without(cell: Promise, excludes: _Excludes, taken: _Taken) -> Promise:
     """Return the cell as the excludes leave it; ``taken`` learns which rule took something of it."""
+    if not excludes:
+        return cell
     pairs = ((cell.torch, cell.rocm), (cell.torch, None), (None, cell.rocm), (None, None))
     for number, rule in sorted((rule for pair in pairs for rule in excludes.get(pair, ())), key=itemgetter(0)):
         if cell.excluded is not None:
