@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rocmatrix.emulator.analysis import STATIC, Analysis, analyze
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.dispatch import Dispatch, make_dispatch
 from rocmatrix.emulator.hidden_arguments import Geometry
@@ -16,7 +17,7 @@ from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.races.launch import track_races
-from rocmatrix.emulator.reports import Detector, Fault, FaultError
+from rocmatrix.emulator.reports import Detector, Fault, FaultError, UnsupportedError
 from rocmatrix.emulator.scheduler import Scheduler
 from rocmatrix.emulator.shadow.memory import Stores
 from rocmatrix.emulator.shadow.tracker import Tracker, unwritten_results
@@ -72,11 +73,13 @@ class Execution:
         instructions: that all waves executed together.
         waves: how many there were.
         findings: what the detectors found, the same thing once for each instruction.
+        remarks: code that could not be analysed, one sentence each.
     """
 
     instructions: int
     waves: int
     findings: tuple[Fault, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Device:
@@ -92,6 +95,7 @@ class Device:
         self._program = program
         self.memory = Memory()
         self._dispatches = itertools.count()
+        self._analyses: dict[tuple[int, str, frozenset[Detector]], Analysis] = {}
         self._stores = Stores()
 
     def load(self, code_object: CodeObject) -> LoadedCode:
@@ -148,17 +152,32 @@ class Device:
             observer=observer,
             tracker=tracker,
         )
+        analysis = self._analysis(code, kernel, options.detectors & STATIC)
         try:
             execution = _execute(dispatch, self._program(self.memory, kernel), options)
         except FaultError as err:
-            err.findings += () if tracker is None else tracker.findings.all
+            found = () if tracker is None else tracker.findings.all
+            err.findings += found + _beside(analysis.findings, found, code.address)
             raise
         finally:
             self.memory.free(dispatch.kernarg)
             self.memory.free(dispatch.packet)
             if tracker is None:
                 self.memory.forget_unwritten()
-        return execution if tracker is None else replace(execution, findings=execution.findings + tracker.findings.all)
+        found = () if tracker is None else tracker.findings.all
+        static = _beside(analysis.findings, found, code.address)
+        return replace(execution, findings=execution.findings + found + static, remarks=analysis.remarks)
+
+    def _analysis(self, code: LoadedCode, kernel: str, detectors: frozenset[Detector]) -> Analysis:
+        """Return what is wrong with the code of a kernel; it is looked at once."""
+        key = (code.address, kernel, detectors)
+        if key not in self._analyses:
+            try:
+                self._analyses[key] = analyze(code.code_object, kernel, detectors)
+            except UnsupportedError as err:
+                remark = f"the code of {kernel} is not analysed: {err}"
+                self._analyses[key] = Analysis(findings=(), remarks=(remark,))
+        return self._analyses[key]
 
     def unwritten(self, result: Allocation, kernel: str) -> tuple[Fault, ...]:
         """Return what of a result was never written by launches with ``Detector.UNWRITTEN``.
@@ -168,6 +187,14 @@ class Device:
             kernel: who should have written it.
         """
         return unwritten_results(result, self._stores, kernel)
+
+
+def _beside(static: tuple[Fault, ...], found: tuple[Fault, ...], image: int) -> tuple[Fault, ...]:
+    """Return faults of the code, without those that a wave was seen to commit; their addresses are the image's."""
+    seen = {(fault.kind, fault.instruction.address - image) for fault in found if fault.instruction is not None}
+    return tuple(
+        fault for fault in static if fault.instruction is None or (fault.kind, fault.instruction.address) not in seen
+    )
 
 
 def _execute(dispatch: Dispatch, program: Program, options: Options) -> Execution:

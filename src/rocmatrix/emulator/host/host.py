@@ -47,6 +47,7 @@ class Call:
         launches: in their order.
         instructions: that all waves executed together.
         findings: what the detectors found in its launches.
+        remarks: code of its launches that could not be analysed.
     """
 
     outputs: tuple[Array, ...]
@@ -54,6 +55,7 @@ class Call:
     launches: tuple[Launch, ...]
     instructions: int
     findings: tuple[Fault, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Host:
@@ -86,6 +88,7 @@ class Host:
         self._launches: list[Launch] = []
         self._instructions = 0
         self._findings: list[Fault] = []
+        self._unanalysed: list[str] = []
         self._options = options
         self._undefined: frozenset[str] = frozenset()
         self._numerics = DEFAULT_NUMERICS
@@ -129,7 +132,7 @@ class Host:
         if len(values) > len(schema.parameters):
             what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
-        self._launches, self._instructions, self._findings = [], 0, []
+        self._launches, self._instructions, self._findings, self._unanalysed = [], 0, [], []
         self._undefined, self._numerics = undefined, numerics
         tensors: dict[str, int] = {}
         results: list[int] = []
@@ -161,6 +164,7 @@ class Host:
             launches=tuple(self._launches),
             instructions=self._instructions,
             findings=tuple(dict.fromkeys(self._findings)),
+            remarks=tuple(dict.fromkeys(self._unanalysed)),
         )
 
     def _look_for_unwritten(self, handle: int) -> None:
@@ -180,6 +184,7 @@ class Host:
             raise
         self._instructions += execution.instructions
         self._findings.extend(execution.findings)
+        self._unanalysed.extend(execution.remarks)
 
     def _check(self) -> None:
         self._torch.check()
