@@ -24,6 +24,11 @@ def code_objects(facts: VariantFacts) -> Iterator[tuple[str, CodeObject]]:
         yield from ((file.path, code) for code in file.code_objects)
 
 
+def arch_of(code: CodeObject) -> str:
+    """Return the processor that a code object is for, by the id of its entry or by its own flags; ``""`` if unknown."""
+    return code.arch or code.elf_arch or ""
+
+
 def reads_fp8(kernel: Kernel) -> bool | None:
     """Return whether a kernel has matrix instructions that read FP8; ``None`` if its code was not read."""
     if kernel.instructions is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocmatrix.audit.facts import Binary, DeviceFile
 from rocmatrix.audit.rules.abi3 import exports
-from rocmatrix.audit.rules.archs import common_archs
+from rocmatrix.audit.rules.archs import common_archs, served_together
 from rocmatrix.audit.rules.ceilings import highest_versions
 from rocmatrix.records import BinaryFacts, DeviceFileFacts
 
@@ -13,7 +13,7 @@ def binary_facts(binary: Binary) -> BinaryFacts:
     """Return what records keep of a shared object; the archs are those that every offload bundle in it has code for."""
     return BinaryFacts(
         path=binary.path,
-        archs=common_archs([bundle for bundle in binary.bundles if bundle.problem is None]),
+        archs=common_archs(served_together(binary)),
         needed=binary.elf.needed,
         highest=highest_versions(binary.elf),
         exports=exports(binary),

@@ -60,7 +60,7 @@ def _shown(name: str, common: int) -> str:
 def _cells(code: CodeObject, kernel: Kernel) -> tuple[str, ...]:
     spills = [found for found in (kernel.vgpr_spills, kernel.sgpr_spills) if found is not None]
     return (
-        code.arch or "?",
+        code.arch or code.elf_arch or "?",
         str(kernel.vgprs),
         "?" if kernel.agprs is None else str(kernel.agprs),
         str(kernel.sgprs),

@@ -109,6 +109,17 @@ class TestArchs:
         facts = replace(GOOD, binaries=(replace(GOOD_BINARY, bundles=bundles),))
         assert findings(facts) == [("archs", severity, "an offload bundle cannot be read: it is compressed")]
 
+    def test_code_objects_without_a_bundle_serve_the_archs_of_their_flags(self) -> None:
+        alone = tuple(replace(code(arch), entry="", arch=None) for arch in ("gfx942", "gfx950"))
+        facts = replace(GOOD, binaries=(replace(GOOD_BINARY, bundles=(), code_objects=alone),))
+        assert findings(facts, replace(EXPECTED, archs=("gfx942", "gfx950"))) == []
+        assert "gfx90a was promised" in the_error(facts, replace(EXPECTED, archs=("gfx90a", "gfx942", "gfx950")))[1]
+
+    def test_a_code_object_without_a_bundle_that_cannot_be_loaded_is_a_warning(self) -> None:
+        alone = (replace(code(), entry="", arch=None, problem="it is cut off"),)
+        facts = replace(GOOD, binaries=(replace(GOOD_BINARY, code_objects=alone),))
+        assert "cannot be loaded: it is cut off" in the_warning(facts)[1]
+
     def test_metadata_that_lists_an_arch_that_is_not_there(self) -> None:
         facts = replace(GOOD, metadata=replace(METADATA, archs=("gfx942", "gfx950")))
         assert the_error(facts, COLLECTED) == ("archs", "metadata.json lists gfx950, but the binary has no code for it")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from rocmatrix.audit.facts import Binary, Expectation, VariantFacts
+from rocmatrix.audit.facts import Binary, DeviceFile, Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
 from rocmatrix.binary.facts import Bundle, CodeObject
 from rocmatrix.records import Finding, Severity
@@ -18,9 +19,11 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
     del policy
     for binary in facts.binaries:
         yield from _bundles(binary)
+    for file in facts.device_files:
+        yield from _bundles(file)
     if facts.unreadable:
         return  # what is in a file that was not read is unknown, and that is an error already
-    bundles = [bundle for binary in facts.binaries for bundle in binary.bundles if bundle.problem is None]
+    bundles = [bundle for binary in facts.binaries for bundle in served_together(binary)]
     where = facts.binaries[0].path if facts.binaries else "."
     if expected.archs is not None:
         yield from _against_promise(set(expected.archs), bundles, where)
@@ -28,6 +31,20 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         yield from _against_metadata(set(facts.metadata.archs), set(common_archs(bundles)))
     if expected.archs is None and facts.metadata is None and facts.binaries and not bundles:
         yield _finding(Severity.WARNING, "there is no code for any GPU in it", where, "Compile it with --offload-arch.")
+
+
+def served_together(binary: Binary) -> list[Bundle]:
+    """Return what must have code for a GPU, each, for the binary to serve it: its bundles that could be read.
+
+    Code objects that lie in its data by themselves count as one bundle: a program picks the one that fits.
+    """
+    bundles = [bundle for bundle in binary.bundles if bundle.problem is None]
+    alone = tuple(
+        replace(code, arch=code.elf_arch, features=code.elf_features)
+        for code in binary.code_objects
+        if code.problem is None
+    )
+    return [*bundles, Bundle(offset=alone[0].offset or 0, code_objects=alone)] if alone else bundles
 
 
 def common_archs(bundles: list[Bundle]) -> tuple[str, ...]:
@@ -77,7 +94,7 @@ def _against_metadata(listed: set[str], common: set[str]) -> Iterator[Finding]:
         yield _finding(Severity.ERROR, what, "metadata.json: backend.archs", "List it, or do not compile for it.")
 
 
-def _bundles(binary: Binary) -> Iterator[Finding]:
+def _bundles(binary: Binary | DeviceFile) -> Iterator[Finding]:
     for bundle in binary.bundles:
         where = f"{binary.path}: offload bundle at {bundle.offset:#x}"
         if bundle.problem is not None:
@@ -86,6 +103,10 @@ def _bundles(binary: Binary) -> Iterator[Finding]:
             yield _finding(severity, what, where, "Build without --offload-compress, with a complete link.")
         for code in bundle.code_objects:
             yield from _code_object(code, f"{where}, entry {code.entry}")
+    for code in binary.code_objects:
+        if code.problem is not None:
+            what = f"what begins as a code object cannot be loaded: {code.problem}"
+            yield _finding(Severity.WARNING, what, f"{binary.path}: byte {code.offset}", "Build it anew.")
 
 
 def _code_object(code: CodeObject, where: str) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocmatrix.audit.content_facts import Fp8Flavour
-from rocmatrix.audit.device_code import code_objects, reads_fp8
+from rocmatrix.audit.device_code import arch_of, code_objects, reads_fp8
 from rocmatrix.audit.facts import Expectation, VariantFacts
 from rocmatrix.audit.policy import Policy
 from rocmatrix.binary.facts import CodeObject
@@ -27,7 +27,7 @@ _SHOWN = 100
 def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterator[Finding]:
     """Give a finding for each kernel and each op whose flavour is not the one of a processor that it is built for."""
     del expected
-    codes = [(path, code) for path, code in code_objects(facts) if code.arch in policy.fp8.archs]
+    codes = [(path, code) for path, code in code_objects(facts) if arch_of(code) in policy.fp8.archs]
     for path, code in codes:
         for kernel in code.kernels:
             yield from _kernel(path, code, kernel, policy)
@@ -47,30 +47,30 @@ def flavours_in(name: str, policy: Policy) -> frozenset[Fp8Flavour]:
 
 
 def _kernel(path: str, code: CodeObject, kernel: Kernel, policy: Policy) -> Iterator[Finding]:
-    own = policy.fp8.archs[code.arch or ""]
+    own = policy.fp8.archs[arch_of(code)]
     named = flavours_in(kernel.name, policy)
     reads = reads_fp8(kernel)
     if not named or own in named or reads is False:
         return
     (other,) = named
-    what = f"{_cut(kernel.name)} takes {other} FP8, but matrix instructions of {code.arch} read {own} FP8"
+    what = f"{_cut(kernel.name)} takes {other} FP8, but matrix instructions of {arch_of(code)} read {own} FP8"
     if reads is None:
         what += "; whether it uses any could not be read"
     yield Finding(
         rule=RULE,
         severity=Severity.WARNING if reads is None else Severity.ERROR,
         what=what,
-        where=f"{path}: code object for {code.arch}",
-        fix=f"Compile that kernel for {code.arch} with {own} types, or convert before the matrix instructions.",
+        where=f"{path}: code object for {arch_of(code)}",
+        fix=f"Compile that kernel for {arch_of(code)} with {own} types, or convert before the matrix instructions.",
         source=policy.fp8.source,
     )
 
 
 def _host(named: Fp8Flavour, where: str, codes: list[CodeObject], policy: Policy) -> Iterator[Finding]:
     """Give a finding for each processor whose matrix instructions read another flavour than the only one named."""
-    others = {code.arch or "": code for code in codes if policy.fp8.archs[code.arch or ""] is not named}
+    others = {arch_of(code): code for code in codes if policy.fp8.archs[arch_of(code)] is not named}
     for arch in sorted(others):
-        read = [reads_fp8(kernel) for code in codes if code.arch == arch for kernel in code.kernels]
+        read = [reads_fp8(kernel) for code in codes if arch_of(code) == arch for kernel in code.kernels]
         if not any(read):
             continue
         own = policy.fp8.archs[arch]
