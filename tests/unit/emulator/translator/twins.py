@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,15 +48,21 @@ class Side:
     program: Program
 
 
-def make_side(translator: Translator | None, code: Sequence[Instruction], seed: int, mode: Mode) -> Side:
-    """Return a side whose memory, registers and addresses follow from the seed."""
+def make_side(
+    translator: Translator | None,
+    code: Sequence[Instruction],
+    seed: int,
+    mode: Mode,
+    make: Callable[..., Wave] = Wave,
+) -> Side:
+    """Return a side whose memory, registers and addresses follow from the seed; ``make`` makes its wave."""
     random = np.random.default_rng(seed)
     memory = Memory()
     place = memory.allocate(SLOT * len(code), "the code", writable=False)
     data = memory.allocate(DATA_BYTES, "the data")
     memory.allocate(64, "constants", writable=False)
     data.data.view(np.uint32)[:] = words(random, DATA_BYTES // 4)
-    wave = Wave(
+    wave = make(
         identity=WaveId(workgroup=(0, 0, 0), wave=0),
         kernel="twins",
         mode=mode,
