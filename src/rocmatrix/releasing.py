@@ -20,12 +20,17 @@ from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, PlannedKernel
 from rocmatrix.plan.text import quote
+from rocmatrix.plan.version import is_minor
 from rocmatrix.release.credentials import Credential, find_credential
 from rocmatrix.release.gates import Allowances
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.publication import Wanted
+from rocmatrix.release.resolver import Machine
 from rocmatrix.release.serving import Pair
 from rocmatrix.release.stage import Request, prepare, publish
 from rocmatrix.release.users import Got, Published, ask_client
+from rocmatrix.release.view import View
+from rocmatrix.release.why import Explanation, explain
 from rocmatrix.store import Store
 
 EMBEDDED = "embedded"
@@ -173,6 +178,37 @@ def rehearse(options: Options, emit: Emit) -> Rehearsal:
     return Rehearsal(result=result, users=users, wanted=made, objections=tuple(objections))
 
 
+def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | None) -> Explanation:
+    """Return what a user of a machine gets of a published kernel; a token is used if there is one, and not needed.
+
+    Args:
+        repository: ``owner/name``, and after ``@`` a version, a branch, a tag or a commit.
+        torch: torch minor of the machine.
+        rocm: its ROCm minor.
+        arch: its gfx arch.
+        hub: as in ``Options``.
+
+    Raises:
+        RocmatrixError: there is no such thing, or the Hub does not answer.
+    """
+    from huggingface_hub import constants, get_token  # noqa: PLC0415 - a heavy client
+
+    from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
+
+    for name, value in (("--torch", torch), ("--rocm", rocm)):
+        if not is_minor(value):
+            raise InputError(f"{quote(value)} is no minor version", where=name, fix='Write two numbers, as "2.13".')
+    name, mark, revision = repository.partition("@")
+    if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision):
+        raise InputError(f"{quote(repository)} names no kernel", fix="Write owner/name, or owner/name@revision.")
+    limit_requests()
+    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None)
+    with _address(hub or constants.ENDPOINT, name) as (endpoint, own):
+        credential = own or Credential(token=get_token(), source="the client's")
+        view = View(hub=ApiHub(endpoint, credential), persistence=persistence, repository=name)
+        return explain(view, Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)
+
+
 def _kernel(plan: Plan, tag: str) -> PlannedKernel:
     """Return the kernel that a tag is about: the only one, or the one that it begins with.
 
@@ -229,19 +265,28 @@ def _result(wanted: Wanted, endpoint: str, credential: Credential, *, commit: st
 
 @contextmanager
 def _hub(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
-    """Yield the address of the Hub and the credential for it; an embedded one runs while the block does."""
-    if options.hub == EMBEDDED:
-        with embedded(kernel.repo_id.partition("/")[0], embedded_folder()) as started:
-            yield started
-        return
-    if options.hub is not None and not options.hub.startswith(("http://", "https://")):
-        raise InputError(
-            f"{quote(options.hub)} is no address of a Hub", where="--hub", fix="Give http(s)://… or `embedded`."
-        )
+    """Yield the address of the Hub and the credential for it."""
     from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
 
-    endpoint = options.hub or constants.ENDPOINT
-    yield endpoint.rstrip("/"), Credential(token=None, source="none") if options.dry_run else find_credential()
+    with _address(options.hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
+        anonymous = Credential(token=None, source="none")
+        yield endpoint, own or (anonymous if options.dry_run else find_credential())
+
+
+@contextmanager
+def _address(hub: str, repository: str) -> Iterator[tuple[str, Credential | None]]:
+    """Yield the address of a Hub; an embedded one runs while the block does, and comes with its own credential.
+
+    Raises:
+        InputError: it is no address.
+    """
+    if hub == EMBEDDED:
+        with embedded(repository.partition("/")[0], embedded_folder()) as started:
+            yield started
+    elif hub.startswith(("http://", "https://")):
+        yield hub.rstrip("/"), None
+    else:
+        raise InputError(f"{quote(hub)} is no address of a Hub", where="--hub", fix="Give http(s)://… or `embedded`.")
 
 
 @contextmanager

@@ -266,3 +266,26 @@ def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
     assert again.stdout.startswith("already released: v2.0.0")
     token = (tmp_path / "hub/token").read_text().strip()
     assert token not in first.stdout + first.stderr + (made.store.kernel_folder("scale") / "release.json").read_text()
+
+
+def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path) -> None:
+    made = make_source(tmp_path / "made")
+    assert (
+        command(made, "release", "--tag", TAG, "--hub", "embedded", "--allow-untested", home=tmp_path).returncode == 0
+    )
+
+    def why(*words: str) -> tuple[int, dict[str, object]]:
+        machine = ("--torch", "2.13", "--hub", "embedded", "--json")
+        done = command(made, "why", *words, *machine, home=tmp_path)
+        return done.returncode, json.loads(done.stdout)
+
+    code, found = why(f"{REPOSITORY}@{TAG}", "--rocm", "7.2", "--arch", "gfx942")
+    assert (code, found["variant"], found["objection"]) == (0, "torch-stable-abi210-rocm72-x86_64-linux", None)
+    code, found = why(REPOSITORY, "--rocm", "7.2", "--arch", "gfx90a")
+    assert code == 7
+    assert "gfx90a" in str(found["objection"])
+    code, found = why(REPOSITORY, "--rocm", "6.4")
+    assert (code, found["variant"]) == (7, None)
+    assert "does not match" in str(found["verdicts"])
+    assert why(f"{REPOSITORY}@9", "--rocm", "7.2")[0] == 2
+    assert why("acme/none", "--rocm", "7.2")[0] == 7

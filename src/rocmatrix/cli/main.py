@@ -22,6 +22,7 @@ from rocmatrix.cli import (
     run,
     streams,
     verify,
+    why,
 )
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
@@ -36,6 +37,7 @@ VERBS: tuple[Verb, ...] = (
     collect.VERB,
     rehearse.VERB,
     release.VERB,
+    why.VERB,
     hub.VERB,
     doctor.VERB,
     matrix.VERB,

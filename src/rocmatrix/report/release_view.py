@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from rocmatrix.release.why import Explanation
 from rocmatrix.releasing import Outcome, Rehearsal, Result
 from rocmatrix.report.text import one_line
 
@@ -43,3 +44,19 @@ def show_rehearsal(rehearsal: Rehearsal, console: Console) -> None:
         f"{right} of {len(rehearsal.users)} promised machines get theirs",
         soft_wrap=True,
     )
+
+
+def show_explanation(found: Explanation, console: Console) -> None:
+    """Print what a machine gets, and the client's verdict on every variant."""
+    arch = f", {one_line(found.arch)}" if found.arch else ""
+    name = f"{one_line(found.repository)}@{one_line(found.revision)}"
+    console.print(f"{name} ({found.commit[:12]}) for torch {found.torch}, ROCm {found.rocm}{arch}", soft_wrap=True)
+    for verdict in found.verdicts:
+        mark = "loaded  " if verdict.loaded else "rejected"
+        console.print(f"  {mark} {one_line(verdict.variant)}: {one_line(verdict.reason)}", soft_wrap=True)
+    if found.variant is None:
+        console.print("the client loads nothing", soft_wrap=True)
+    elif found.objection:
+        console.print(f"the client chooses {one_line(found.variant)}, and fails: {found.objection}", soft_wrap=True)
+    else:
+        console.print(f"the client loads {one_line(found.variant)}", soft_wrap=True)
