@@ -107,7 +107,7 @@ def _abi(entry: KernelEntry, manifest: Manifest, matrix: Matrix) -> Abi:
 def _objection(manifest: Manifest, abi: Abi) -> str | None:
     if "rocm" not in manifest.backends:
         has = in_words(manifest.backends) or "none"
-        return f"{manifest.name} does not have rocm among its backends ({has})"
+        return f"{manifest.name} does not have rocm among its backends; it has {has}"
     if abi is not Abi.NOARCH and not manifest.rocm_kernels:
         return f"{manifest.name} has no [kernel.*] section whose backend is rocm"
     return None

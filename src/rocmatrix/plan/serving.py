@@ -6,6 +6,7 @@ A noarch unit serves every cell; a stable-ABI unit serves torch from its level o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocmatrix.plan.compat import Compat
@@ -94,17 +95,27 @@ def _no_pair(torch: str, rocm: str, compat: Compat) -> str:
     has, exists = compat.rocm_of(torch), compat.torch_of(rocm)
     if not has and not exists:
         known = compat.torches
-        return f"{head}: neither is known; torch {known[0].minor} to {known[-1].minor} are, as of {compat.read}"
+        all_known = f"torch {known[0].minor} to {known[-1].minor} are, as of {compat.read}"
+        torch_near = _nearest(torch, [row.torch for row in compat.pairs])
+        rocm_near = _nearest(rocm, compat.rocm_of(torch_near))
+        return f"{head}: neither is known; {all_known}; nearest is torch {torch_near} on ROCm {rocm_near}"
     of_torch = f"torch {torch} exists for ROCm {in_words(has)}" if has else f"torch {torch} is not known at all"
     of_rocm = f"ROCm {rocm} has torch {in_words(exists)}" if exists else f"ROCm {rocm} is not known at all"
-    return f"{head}: {of_torch}; {of_rocm}"
+    near = (torch, _nearest(rocm, has)) if has else (_nearest(torch, exists), rocm)
+    return f"{head}: {of_torch}; {of_rocm}; nearest is torch {near[0]} on ROCm {near[1]}"
+
+
+def _nearest(version: str, known: Sequence[str]) -> str:
+    """Return the highest known version up to this one, or else the lowest."""
+    below = [one for one in known if minor_key(one) <= minor_key(version)]
+    return max(below, key=minor_key) if below else min(known, key=minor_key)
 
 
 def _out_of_bounds(torch: str, kernel: KernelFacts) -> str | None:
     if kernel.minver is not None and minor_key(torch) < minor_key(kernel.minver):
-        return f"torch {torch} is below torch.minver {kernel.minver} of {kernel.where}"
+        return f"torch {torch} is below torch.minver of {kernel.where}; torch {kernel.minver} and later are served"
     if kernel.maxver is not None and minor_key(torch) > minor_key(kernel.maxver):
-        return f"torch {torch} is above torch.maxver {kernel.maxver} of {kernel.where}"
+        return f"torch {torch} is above torch.maxver of {kernel.where}; torch up to {kernel.maxver} is served"
     return None
 
 

@@ -52,6 +52,8 @@ def variant_name(abi: Abi, *, torch: str | None = None, rocm: str | None = None,
     Raises:
         ValueError: ``torch`` or ``rocm`` is missing or not a minor version, torch's major has more than one digit
             (the client reads exactly one), or they are given for noarch.
+
+    Two ROCm versions may have one name (7.14 and 71.4); ``make_plan`` refuses a matrix with both.
     """
     if abi is Abi.NOARCH:
         if torch is not None or rocm is not None:
@@ -68,17 +70,20 @@ def variant_name(abi: Abi, *, torch: str | None = None, rocm: str | None = None,
 def parse_variant(name: str) -> Variant:
     """Return what the name of a ROCm variant says.
 
-    The dot is put back behind one digit of ROCm's major version, or behind two if the first is 1: ``rocm714`` is 7.14
-    and ``rocm100`` is 10.0.
+    A name has no dots, so that ``rocm714`` could be 7.14 and 71.4. The dot is put back behind one digit of ROCm's major
+    version, or behind two if the first is 1: ``rocm714`` is 7.14 and ``rocm100`` is 10.0. That is the only reading for
+    ROCm 5 to 9 and 10 to 19; torch's major version is one digit by the client's own rule.
 
     Raises:
-        ValueError: the name is not one of a ROCm variant for Linux.
+        ValueError: the name is not one of a ROCm variant for Linux, or is of a ROCm beyond these, which could be two.
     """
     if name == NOARCH:
         return Variant(abi=Abi.NOARCH)
     for abi, pattern in ((Abi.STABLE, _STABLE), (Abi.PER_TORCH, _PER_TORCH)):
         if found := pattern.fullmatch(name):
             digits, rocm, cpu = found.groups()
+            if rocm[0] not in "156789":
+                raise ValueError(f"rocm{rocm} is of no ROCm from 5 to 19, and where its dot belongs cannot be told")
             return Variant(abi=abi, torch=_dotted(digits, 1), rocm=_dotted(rocm, 2 if rocm[0] == "1" else 1), cpu=cpu)
     raise ValueError(f"{name!r} is not the name of a ROCm variant for Linux")
 

@@ -9,7 +9,7 @@ from rocmatrix.plan.variants import Variant, parse_variant, variant_name
 from tests.unit.plan.client import client_choice, client_name
 
 torches = st.integers(0, 99).map(lambda minor: f"2.{minor}")
-rocms = st.builds(lambda major, minor: f"{major}.{minor}", st.sampled_from([5, 6, 7, 8, 9, 10, 11]), st.integers(0, 99))
+rocms = st.builds(lambda major, minor: f"{major}.{minor}", st.integers(5, 19), st.integers(0, 99))
 compiled = st.sampled_from([Abi.STABLE, Abi.PER_TORCH])
 
 
@@ -33,6 +33,13 @@ def test_names_as_the_hub_has_them(variant: Variant, name: str) -> None:
 def test_a_name_parses_back_to_what_it_was_made_of(abi: Abi, torch: str, rocm: str) -> None:
     name = variant_name(abi, torch=torch, rocm=rocm)
     assert parse_variant(name) == Variant(abi=abi, torch=torch, rocm=rocm, cpu="x86_64")
+
+
+@pytest.mark.parametrize(
+    ("digits", "rocm"), [("714", "7.14"), ("72", "7.2"), ("100", "10.0"), ("1014", "10.14"), ("61", "6.1")]
+)
+def test_the_dot_of_rocm_is_put_back_where_it_can_only_have_been(digits: str, rocm: str) -> None:
+    assert parse_variant(f"torch213-cxx11-rocm{digits}-x86_64-linux").rocm == rocm
 
 
 @given(abi=compiled, torch=torches, rocm=rocms)
@@ -66,6 +73,9 @@ def test_a_tagless_name_is_read_as_per_torch() -> None:
         "torch2-cxx11-rocm72-x86_64-linux",
         "torch201-cxx11-rocm72-x86_64-linux",
         "torch213-cxx11-rocm72-x86_64-linux\n",
+        "torch213-cxx11-rocm45-x86_64-linux",
+        "torch213-cxx11-rocm201-x86_64-linux",
+        "torch213-cxx11-rocm100000-x86_64-linux",
         "torch\u0662\u0661\u0663-cxx11-rocm72-x86_64-linux",
         "",
     ],
