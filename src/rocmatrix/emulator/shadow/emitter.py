@@ -15,6 +15,7 @@ from rocmatrix.emulator.algebra import U64, Kind, Value, convert
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import EXEC, SCC, VCC, VCCZ, Instruction, Operand, RegisterFile
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
+from rocmatrix.emulator.races.issue import Issue, issue_of
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.semantics.operands import integer_constant
 from rocmatrix.emulator.translator.body import Body, Expression, expression
@@ -121,11 +122,13 @@ class ShadowEmitter(EmittingMachine):
         self._defined_scalars: set[int] = set()
         self._defines_scc = False
         self._lanes_read = 0
+        self._issue: Issue | None = None
 
     def prepare(self, instruction: Instruction, count: int) -> None:
         """See an instruction before it is written."""
         super().prepare(instruction, count)
         self._lanes_read = 0
+        self._issue = issue_of(instruction)
         if instruction.name == "v_readlane_b32":
             lane = integer_constant(instruction.sources[1].index)
             constant = instruction.sources[1].file is RegisterFile.CONSTANT and lane is not None
@@ -266,6 +269,8 @@ class ShadowEmitter(EmittingMachine):
         if self._scc_written and self._scc is not None:
             leave.append(f"W->scc = {{{place + len(values)}}};")
             values.append(self._scc)
+        if self._issue is not None:
+            leave.append(f"if (W->races) race_take_back(W, {self._issue.bits});")
         leave.append(f"W->executed += {self.count}; W->pc = W->base + {self.place}; return UNWRITTEN;")
         text = f"if ({condition}) {{{{ {' '.join(leave)} }}}}"
         self.body.in_order(text, *operands, *values, arrays=arrays)

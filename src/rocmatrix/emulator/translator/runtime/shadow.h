@@ -47,6 +47,13 @@ INLINE void wrote_scalars(struct wave* W, const s_u16* list, int count) {
   for (int i = 0; i < count; ++i) W->shadow->s[list[i]] = 0;
 }
 
+// The race detector has seen an instruction that the reference will show it again.
+INLINE void race_take_back(struct wave* W, s_u64 issue) {
+  s_u64* c = race_counters(W->races, W->races->number);
+  c[VM_ISSUED] -= issue & 1;
+  c[LGKM_ISSUED] -= issue >> 1 & 1;
+}
+
 // --- memory: where is what belongs to an address; null where nothing is undefined or the access will fault -------------
 
 INLINE uint8_t* shadow_global(struct wave* W, s_u64 address, s_u64 size) {
