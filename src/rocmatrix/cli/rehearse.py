@@ -22,8 +22,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Do the main job, release onto a Hub of its own, and let the real client download every promise."""
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
-    from rocmatrix import pipeline, releasing  # noqa: PLC0415 - `--help` must not wait for them
+    from rocmatrix import pipeline  # noqa: PLC0415 - `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415
+    from rocmatrix.releasing.model import Options  # noqa: PLC0415
+    from rocmatrix.releasing.rehearsal import rehearse  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_rehearsal  # noqa: PLC0415
@@ -36,10 +38,10 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         summarize(subject, people, explain=arguments.explain, brief=arguments.quiet)
         if subject.result.exit_code is not ExitCode.DONE:
             return subject.result.exit_code
-    options = releasing.Options(matrix=arguments.matrix, out=arguments.out, tag=arguments.tag, untested=True)
+    options = Options(matrix=arguments.matrix, out=arguments.out, tag=arguments.tag, untested=True)
     loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
     with make_reporter(make_console(sys.stderr), loudness) as reporter:
-        rehearsal = releasing.rehearse(options, reporter.emit)
+        rehearsal = rehearse(options, reporter.emit)
     if arguments.json:
         write_document(rehearsal, sys.stdout)
     show_rehearsal(rehearsal, people)

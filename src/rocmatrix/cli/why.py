@@ -23,12 +23,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Explain; exit 7 if the user gets nothing that loads."""
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
-    from rocmatrix import releasing  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.releasing.explanation import why  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_explanation  # noqa: PLC0415
 
-    explanation = releasing.why(
+    explanation = why(
         arguments.repository, torch=arguments.torch, rocm=arguments.rocm, arch=arguments.arch, hub=arguments.hub
     )
     if arguments.json:

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from rocmatrix.release.why import Explanation
-from rocmatrix.releasing import Outcome, Rehearsal, Result
+from rocmatrix.releasing.model import Outcome, Result
+from rocmatrix.releasing.rehearsal import Rehearsal
 from rocmatrix.report.text import one_line
 
 _MIB = 1 << 20

@@ -1,0 +1,74 @@
+"""Which Hub: one by its address, or one on this machine that runs as long as it is needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.plan.model import PlannedKernel
+from rocmatrix.plan.text import quote
+from rocmatrix.release.credentials import Credential, find_credential
+from rocmatrix.releasing.model import EMBEDDED, Options
+
+
+@contextmanager
+def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
+    """Yield the address of the Hub and the credential for it."""
+    from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
+
+    with address_of(options.hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
+        anonymous = Credential(token=None, source="none")
+        yield endpoint, own or (anonymous if options.dry_run else find_credential())
+
+
+@contextmanager
+def address_of(hub: str, repository: str) -> Iterator[tuple[str, Credential | None]]:
+    """Yield the address of a Hub; an embedded one runs while the block does, and comes with its own credential.
+
+    Raises:
+        InputError: it is no address.
+    """
+    if hub == EMBEDDED:
+        with embedded(repository.partition("/")[0], embedded_folder()) as started:
+            yield started
+    elif hub.startswith(("http://", "https://")):
+        yield hub.rstrip("/"), None
+    else:
+        raise InputError(f"{quote(hub)} is no address of a Hub", where="--hub", fix="Give http(s)://… or `embedded`.")
+
+
+@contextmanager
+def embedded(namespace: str, folder: Path) -> Iterator[tuple[str, Credential]]:
+    """Run an embedded Hub over a folder, whose only user owns a namespace.
+
+    Raises:
+        MissingRequirementError: the extra ``hub`` is not installed.
+    """
+    try:
+        from rocmatrix.hubserver.accounts import Accounts, User  # noqa: PLC0415 - an extra
+        from rocmatrix.hubserver.app import make_app  # noqa: PLC0415
+        from rocmatrix.hubserver.hub import Hub  # noqa: PLC0415
+        from rocmatrix.hubserver.server import running  # noqa: PLC0415
+        from rocmatrix.hubserver.token import token_of  # noqa: PLC0415
+    except ImportError as err:
+        raise MissingRequirementError(
+            f"the embedded Hub needs the package {err.name}", fix="Install it with: pip install 'rocmatrix[hub]'"
+        ) from err
+    token, source = token_of(folder)
+    hub = Hub(folder, Accounts((User(name="author", token=token, organizations=(namespace,)),)))
+    try:
+        with running(make_app(hub)) as server:
+            yield server.endpoint, Credential(token=token, source=source)
+    finally:
+        hub.close()
+
+
+def embedded_folder() -> Path:
+    """Return where the embedded Hub keeps its repositories: ``ROCMATRIX_HUB``, or the system's place for data."""
+    named = os.environ.get("ROCMATRIX_HUB")
+    return Path(named).absolute() if named else platformdirs.user_data_path("rocmatrix") / "hub"

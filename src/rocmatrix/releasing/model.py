@@ -1,0 +1,67 @@
+"""What a release is asked to do, and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+EMBEDDED = "embedded"
+
+
+class Outcome(StrEnum):
+    """How a release ended."""
+
+    RELEASED = "released"
+    ALREADY = "already released"
+    DRY_RUN = "dry run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a release was asked to do.
+
+    Attributes:
+        matrix: path of matrix.yaml.
+        out: the output folder.
+        tag: of the sources.
+        hub: address of the Hub; ``embedded`` for one that is started for this command; ``None`` for the client's own.
+        dry_run: look at everything, write nothing.
+        untested: whether variants that nothing executed may be released.
+        drop: torch and ROCm pairs that earlier users may lose, as ``torch2.12-rocm7.1``.
+    """
+
+    matrix: Path
+    out: Path
+    tag: str
+    hub: str | None = None
+    dry_run: bool = False
+    untested: bool = False
+    drop: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a release came to.
+
+    Attributes:
+        kernel: which one.
+        repository: on the Hub.
+        hub: its address.
+        tag: on the Hub.
+        commit: that it points at; ``None`` for a dry run.
+        outcome: how it ended.
+        variants: names of what was published.
+        size: bytes of all files together.
+        credential: where the credential came from.
+    """
+
+    kernel: str
+    repository: str
+    hub: str
+    tag: str
+    commit: str | None
+    outcome: Outcome
+    variants: tuple[str, ...]
+    size: int
+    credential: str

@@ -1,0 +1,95 @@
+"""From the output folder to a Hub."""
+
+from __future__ import annotations
+
+from rocmatrix.errors import InputError
+from rocmatrix.events import Emit
+from rocmatrix.input_file import read_input
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.manifest import parse_manifest
+from rocmatrix.plan.matrix import parse_matrix
+from rocmatrix.plan.model import Plan, PlannedKernel
+from rocmatrix.plan.text import quote
+from rocmatrix.release.credentials import Credential
+from rocmatrix.release.gates import Allowances
+from rocmatrix.release.publication import Wanted
+from rocmatrix.release.stage import Request, prepare, publish
+from rocmatrix.releasing.hubs import hub_of
+from rocmatrix.releasing.model import Options, Outcome, Result
+from rocmatrix.store import Store
+
+
+def release(options: Options, emit: Emit) -> Result:
+    """Publish the kernel that a tag names, from the output folder.
+
+    Raises:
+        RocmatrixError: it is refused, or failed; the message says which, and that nothing or everything is there.
+    """
+    store = Store(options.out)
+    with store.exclusive():
+        plan = store.read_plan()
+        kernel = kernel_of(plan, options.tag)
+        with hub_of(options, kernel) as (endpoint, credential):
+            wanted = prepare(request_of(options, plan, kernel, credential), store)
+            if options.dry_run:
+                return result_of(wanted, endpoint, credential, commit=None, outcome=Outcome.DRY_RUN)
+            from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415 - a heavy client
+
+            limit_requests()
+            hub = ApiHub(endpoint, credential)
+            released = publish(wanted, hub, store=store, emit=emit, credential=credential.source)
+            outcome = Outcome.ALREADY if released.already else Outcome.RELEASED
+            return result_of(wanted, endpoint, credential, commit=released.commit, outcome=outcome)
+
+
+def kernel_of(plan: Plan, tag: str) -> PlannedKernel:
+    """Return the kernel that a tag is about: the only one, or the one that it begins with.
+
+    Raises:
+        InputError: it names none.
+    """
+    if len(plan.kernels) == 1:
+        return plan.kernels[0]
+    named = [kernel for kernel in plan.kernels if tag.startswith(f"{kernel.name}-v")]
+    if not named:
+        names = ", ".join(f"{kernel.name}-v{kernel.version}.Y.Z" for kernel in plan.kernels)
+        raise InputError(f"{quote(tag)} names no kernel of this matrix", where="--tag", fix=f"Tags are {names}.")
+    return max(named, key=lambda kernel: len(kernel.name))
+
+
+def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: Credential) -> Request:
+    """Return what the stage is asked, from matrix.yaml and build.toml as they are now."""
+    matrix = parse_matrix(read_input(options.matrix), str(options.matrix))
+    project = options.matrix.absolute().parent / kernel.path
+    manifest_path = project / "build.toml"
+    return Request(
+        tag=options.tag,
+        kernel=kernel,
+        manifest=parse_manifest(read_input(manifest_path), str(manifest_path)),
+        project=project,
+        plan=plan,
+        compat=load_compat(),
+        allowances=Allowances(
+            toolchains=frozenset(matrix.allow_toolchains),
+            untested=options.untested,
+            host_builds=matrix.allow_host_builds,
+            drop=frozenset(options.drop),
+        ),
+        credential=credential.source,
+    )
+
+
+def result_of(wanted: Wanted, endpoint: str, credential: Credential, *, commit: str | None, outcome: Outcome) -> Result:
+    """Return what a release came to."""
+    content = wanted.expectations.content
+    return Result(
+        kernel=content.kernel.name,
+        repository=content.kernel.repo_id,
+        hub=endpoint,
+        tag=wanted.release.tag,
+        commit=commit,
+        outcome=outcome,
+        variants=content.variants,
+        size=content.size,
+        credential=credential.source,
+    )
