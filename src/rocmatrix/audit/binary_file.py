@@ -54,16 +54,21 @@ def read_machine_code(path: Path, name: str, machines: Mapping[int, str]) -> Bin
         UnreadableError: it is neither, or it is damaged.
     """
     with _mapped(path) as data:
-        file, reading = Window(data), Reading(machines=machines, decoder=CodeDecoder())
-        if _is_device(file.head(0, _HEAD)):
-            whole = Span(start=0, end=file.size, address=0)
-            code = read_gpu_code(file, [whole], reading)
-            if not (code.bundles or code.code_objects):
-                raise UnreadableError("it begins as GPU code does, but its header is damaged")
-            return DeviceFile(path=name, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
-        code = read_gpu_code(file, loaded_spans(read_header(file)), reading)
-        _, elf = read_shared_object(file, code.rest)
-        return Binary(path=name, elf=elf, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
+        return read_content(data, name, machines)
+
+
+def read_content(data: bytes | mmap.mmap, name: str, machines: Mapping[int, str]) -> Binary | DeviceFile:
+    """Return what the content of a file holds; arguments and errors as ``read_machine_code``."""
+    file, reading = Window(data), Reading(machines=machines, decoder=CodeDecoder())
+    if _is_device(file.head(0, _HEAD)):
+        whole = Span(start=0, end=file.size, address=0)
+        code = read_gpu_code(file, [whole], reading)
+        if not (code.bundles or code.code_objects):
+            raise UnreadableError("it begins as GPU code does, but its header is damaged")
+        return DeviceFile(path=name, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
+    code = read_gpu_code(file, loaded_spans(read_header(file)), reading)
+    _, elf = read_shared_object(file, code.rest)
+    return Binary(path=name, elf=elf, bundles=code.bundles, code_objects=code.code_objects, size=file.size)
 
 
 def _is_device(start: bytes) -> bool:

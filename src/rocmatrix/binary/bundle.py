@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rocmatrix.binary.facts import CodeObject, UnreadableError
 
@@ -89,11 +89,6 @@ def promised(entry: Entry) -> CodeObject:
     """Return what the table says of the code object of an entry."""
     arch, features = target_of(entry.id) or (None, ())
     return CodeObject(entry=entry.id, arch=arch, features=features, size=entry.size, offset=entry.offset)
-
-
-def under_another_id(read: CodeObject, promised: CodeObject) -> CodeObject:
-    """Return what was read of a code object as what it says under a second id."""
-    return replace(read, entry=promised.entry, arch=promised.arch, features=promised.features, offset=promised.offset)
 
 
 def target_of(entry: str) -> tuple[str, tuple[str, ...]] | None:

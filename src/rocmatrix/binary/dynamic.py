@@ -22,7 +22,7 @@ from rocmatrix.binary.window import Window
 
 MAX_ENTRIES = 1 << 16
 """Entries of the dynamic section; real ones have about thirty."""
-MAX_SYMBOLS = 1 << 20
+MAX_SYMBOLS = 1 << 19
 """Dynamic symbols of a file; libtorch_cpu has about 300,000."""
 MAX_NAME = 1 << 16
 """Bytes of one name; C++ names reach some thousands."""

@@ -17,8 +17,6 @@ from rocmatrix.binary.reading import Reading
 
 MAX_NOTE = 1 << 25
 """Bytes of a metadata note; rocBLAS has code objects with some ten megabytes for thousands of kernels."""
-MAX_KERNELS = 1 << 15
-"""Kernels of one code object."""
 
 OWNER, KIND = b"AMDGPU", 32
 """Owner and type (NT_AMDGPU_METADATA) of the note."""
@@ -82,8 +80,7 @@ def read_metadata(note: bytes, arch: str | None, reading: Reading) -> CodeMetada
     """
     try:
         read = msgspec.msgpack.decode(note, type=_Note)
-        if len(read.kernels) > MAX_KERNELS:
-            raise UnreadableError(f"the metadata note speaks of {len(read.kernels)} kernels")
+        reading.budget.kernels(len(read.kernels))
         unread = reading.decoder.missing(arch or "")
         kernels = tuple(_kernel(kernel, arch, unread, reading) for kernel in read.kernels)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
@@ -125,6 +122,7 @@ def _kernel(read: _Kernel, arch: str | None, unread: str | None, reading: Readin
 def _layout(args: bytes, reading: Reading) -> tuple[KernelArgument, ...]:
     if (known := reading.layouts.get(args)) is not None:
         return known
+    reading.budget.layout(len(args))
     names = reading.names
     reading.layouts[args] = layout = tuple(
         KernelArgument(

@@ -23,7 +23,7 @@ from rocmatrix.binary.window import Window, window
 
 PLAIN_MAGIC = bundle.MAGIC
 COMPRESSED_MAGIC = compressed.MAGIC
-MAX_BUNDLES = 65_536
+MAX_BUNDLES = 1 << 15
 """Bundles and code objects of one file: one for each translation unit."""
 
 MAX_HITS = 1 << 18
@@ -205,21 +205,16 @@ def _table(file: Window, start: int, end: int) -> tuple[list[Entry], int]:
 
 def _objects(file: Window, start: int, entries: list[Entry], taken: int, reading: Reading) -> Iterator[CodeObject]:
     shared = bundle.overlapping(entries, taken)
-    known: dict[tuple[int, int], CodeObject] = {}
     for entry in entries:
         if entry.is_host:
             continue
         promised = replace(bundle.promised(entry), offset=start + entry.offset)
-        place = entry.offset, entry.size
         if entry.id in shared:
             yield replace(promised, problem=bundle.OVERLAPS)
         elif promised.arch is None:
             yield promised
-        elif place in known:
-            yield bundle.under_another_id(known[place], promised)
         else:
-            known[place] = read_code_object(file.part(start + entry.offset, entry.size), promised, reading)
-            yield known[place]
+            yield read_code_object(file.part(start + entry.offset, entry.size), promised, reading)
 
 
 def _package(content: Window, hit: int, reading: Reading) -> Bundle:

@@ -18,6 +18,10 @@ MAX_CONTENT = 1 << 32
 """Bytes that all compressed bundles of a file may have when they are uncompressed."""
 MAX_METADATA = 1 << 28
 """Bytes of all metadata notes of a file; Debian's librocblas (a gigabyte for ten archs) has 150 MB of them."""
+MAX_KERNELS = 1 << 18
+"""Kernels of all code objects of a file; Debian's librocblas has 175,000."""
+MAX_LAYOUTS = 1 << 24
+"""Bytes of all layouts of arguments that differ from each other, as metadata holds them."""
 
 
 class Decoder(Protocol):
@@ -45,32 +49,35 @@ class NoDecoder:
 
 
 class Budget:
-    """How much of a file is read at most, counted."""
+    """How much of a file is read at most, counted. What would go beyond it raises ``UnreadableError`` instead."""
 
     def __init__(self) -> None:
         """Start with nothing spent."""
-        self._content = 0
-        self._metadata = 0
+        self._content = self._metadata = self._kernels = self._layouts = 0
 
     def content(self, size: int) -> None:
-        """Count bytes that are to be uncompressed.
-
-        Raises:
-            UnreadableError: it is more than what is left; nothing was counted.
-        """
+        """Count bytes that are to be uncompressed."""
         if self._content + size > MAX_CONTENT:
             raise UnreadableError(f"it was not read: no more than {MAX_CONTENT} bytes of one file are uncompressed")
         self._content += size
 
     def metadata(self, size: int) -> None:
-        """Count bytes of a metadata note that is to be read.
-
-        Raises:
-            UnreadableError: it is more than what is left; nothing was counted.
-        """
+        """Count bytes of a metadata note that is to be read."""
         if self._metadata + size > MAX_METADATA:
             raise UnreadableError(f"its metadata was not read: no more than {MAX_METADATA} bytes of one file are")
         self._metadata += size
+
+    def kernels(self, count: int) -> None:
+        """Count kernels of a code object."""
+        if self._kernels + count > MAX_KERNELS:
+            raise UnreadableError(f"its metadata was not read: no more than {MAX_KERNELS} kernels of one file are")
+        self._kernels += count
+
+    def layout(self, size: int) -> None:
+        """Count bytes of a layout of arguments."""
+        if self._layouts + size > MAX_LAYOUTS:
+            raise UnreadableError(f"its metadata was not read: the arguments take more than {MAX_LAYOUTS} bytes")
+        self._layouts += size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from rocmatrix.binary import bundle
 from rocmatrix.binary.bundle import Entry
@@ -47,34 +48,34 @@ def read_streamed(file: Window, offset: int, head: Head, reading: Reading) -> Bu
 def _objects(content: Content, entries: list[Entry], taken: int, reading: Reading) -> Iterator[tuple[int, CodeObject]]:
     """Give the code objects with their numbers in the table, in the order in which they lie in the bundle."""
     shared = bundle.overlapping(entries, taken)
-    known: dict[tuple[int, int], CodeObject] = {}
-    for index, entry in sorted(enumerate(entries), key=lambda numbered: (numbered[1].offset, numbered[1].size)):
-        if entry.is_host:
-            continue
-        promised = bundle.promised(entry)
-        place = entry.offset, entry.size
-        if entry.id in shared:
-            yield index, replace(promised, problem=bundle.OVERLAPS)
-        elif promised.arch is None:
-            yield index, promised
-        elif place in known:
-            yield index, bundle.under_another_id(known[place], promised)
+    numbered = [(index, entry) for index, entry in enumerate(entries) if not entry.is_host]
+    for (offset, size), group in groupby(sorted(numbered, key=_place), key=_place):
+        same = [(index, bundle.promised(entry)) for index, entry in group]
+        if any(promised.entry in shared for _, promised in same):
+            yield from ((index, replace(promised, problem=bundle.OVERLAPS)) for index, promised in same)
         else:
-            known[place] = _read(content, entry, promised, reading)
-            yield index, known[place]
+            yield from _read(content, offset, size, same, reading)
 
 
-def _read(content: Content, entry: Entry, promised: CodeObject, reading: Reading) -> CodeObject:
-    """Return the code object of an entry that lies ahead in the content."""
-    if not entry.size:
-        return read_code_object(Window(b""), promised, reading)
-    if entry.size > MAX_CODE_OBJECT:
-        return replace(promised, problem=f"it has {entry.size} bytes, more than the {MAX_CODE_OBJECT} that are read")
-    for _ in content.pieces(entry.offset - content.place):
+def _place(numbered: tuple[int, Entry]) -> tuple[int, int]:
+    return numbered[1].offset, numbered[1].size
+
+
+def _read(
+    content: Content, offset: int, size: int, same: list[tuple[int, CodeObject]], reading: Reading
+) -> Iterator[tuple[int, CodeObject]]:
+    """Give what lies ahead in the content, under each of its ids."""
+    if size > MAX_CODE_OBJECT:
+        what = f"it has {size} bytes, more than the {MAX_CODE_OBJECT} that are read"
+        yield from ((index, replace(promised, problem=what)) for index, promised in same)
+        return
+    for _ in content.pieces(offset - content.place):
         pass
-    with mmap.mmap(-1, entry.size) as held:
-        for piece in content.pieces(entry.size):
+    with mmap.mmap(-1, max(size, 1)) as held:
+        for piece in content.pieces(size):
             held.write(piece)
-        if held.tell() < entry.size:
-            raise UnreadableError(f"the entry {entry.id} reaches beyond the end of the bundle")
-        return read_code_object(Window(held), promised, reading)
+        if held.tell() < size:
+            raise UnreadableError(f"the entry {same[0][1].entry} reaches beyond the end of the bundle")
+        for index, promised in same:
+            known = promised.arch is not None
+            yield index, read_code_object(Window(held, 0, size), promised, reading) if known else promised

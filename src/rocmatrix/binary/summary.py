@@ -22,6 +22,8 @@ class BinaryFacts:
         undefined: dynamic symbols that it asks of other libraries, with version and library.
         bundles: offload bundles in it, with their code objects and kernels.
         code_objects: code objects in its data outside of any bundle.
+        arguments_left_out: arguments of kernels that were read and are not in ``bundles`` and ``code_objects``, for
+            there are more of them than a document should have; 0 for all but the largest libraries.
     """
 
     path: str
@@ -42,13 +44,15 @@ class BinaryFacts:
     undefined: tuple[DynamicSymbol, ...] = ()
     bundles: tuple[Bundle, ...] = ()
     code_objects: tuple[CodeObject, ...] = ()
+    arguments_left_out: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceFileFacts:
-    """What was read from a file that holds GPU code and nothing else; path relative to the payload, size in bytes."""
+    """What was read from a file that holds GPU code and nothing else; as in ``BinaryFacts``."""
 
     path: str
     size: int
     bundles: tuple[Bundle, ...] = ()
     code_objects: tuple[CodeObject, ...] = ()
+    arguments_left_out: int = 0

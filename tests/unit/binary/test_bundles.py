@@ -215,17 +215,18 @@ def test_an_entry_beyond_the_end_of_a_compressed_bundle() -> None:
     assert "reaches beyond the end" in (read_one(packed(entries_at((4096, 1 << 20)))).problem or "")
 
 
-def test_one_large_note_under_a_thousand_ids_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", [bytes, packed])
+def test_one_large_note_under_many_ids_counts_for_each(form: type[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     code = content("gfx942.co")
-    entries = [(f"hipv4-amdgcn-amd-amdhsa--gfx942{':xnack+' * (number % 2)}", code) for number in range(3)]
-    data = bytearray(bundle_bytes(*entries))
+    data = bytearray(bundle_bytes(*((f"hipv4-amdgcn-amd-amdhsa--gfx942{':xnack+' * n}", code) for n in range(3))))
     place = 32
-    for _ in entries:  # all three point at the first
+    for _ in range(3):  # all three point at the first
         struct.pack_into("<QQ", data, place, 4096, len(code))
         place += 24 + struct.unpack_from("<Q", data, place + 16)[0]
-    monkeypatch.setattr(reading, "MAX_METADATA", 1000)
-    found = read_one(bytes(data)).code_objects
-    assert [len(entry.kernels) for entry in found] == [2, 2, 2]
+    monkeypatch.setattr(reading, "MAX_KERNELS", 4)
+    found = read_one(form(bytes(data))).code_objects
+    assert [len(entry.kernels) for entry in found] == [2, 2, 0]
+    assert [entry.metadata_problem is None for entry in found] == [True, True, False]
 
 
 def test_what_only_looks_like_gpu_code_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocmatrix.binary import metadata
+from rocmatrix.binary import reading
 from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.binary.metadata import CodeMetadata, read_metadata
 from rocmatrix.binary.reading import Reading
@@ -97,15 +97,18 @@ def test_what_is_no_metadata_is_refused_in_little_memory(data: bytes) -> None:
         tracemalloc.stop()
 
 
-def test_more_kernels_than_any_code_object_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "MAX_KERNELS", 2)
-    with pytest.raises(UnreadableError, match="3 kernels"):
-        read(note(KERNEL, KERNEL, KERNEL))
+@pytest.mark.parametrize(
+    ("limit", "what"), [("MAX_KERNELS", "no more than 2 kernels"), ("MAX_LAYOUTS", "the arguments take")]
+)
+def test_kernels_and_layouts_are_counted_for_the_file(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, limit, 2)
+    with pytest.raises(UnreadableError, match=what):
+        read(note(KERNEL, FULL, KERNEL))
 
 
 def test_equal_names_and_layouts_are_kept_once_for_a_file() -> None:
-    reading = Reading(machines={})
-    first, second = (read_metadata(note(FULL), arch, reading).kernels[0] for arch in ("gfx942", "gfx90a"))
+    shared = Reading(machines={})
+    first, second = (read_metadata(note(FULL), arch, shared).kernels[0] for arch in ("gfx942", "gfx90a"))
     assert first.name is second.name
     assert first.arguments is second.arguments
 
