@@ -8,10 +8,20 @@ from rich.text import Text
 from rocmatrix.plan.model import CellState, Plan, PlannedKernel, Unit
 from rocmatrix.report.grid import grid, legend, letters
 from rocmatrix.report.text import count, one_line
+from rocmatrix.report.workflow_commands import guarded, in_actions
 
 
 def show_plan(plan: Plan, console: Console) -> None:
-    """Print a plan."""
+    """Print a plan; in a workflow's log the author's words in it are kept from being taken for commands."""
+    if not in_actions():
+        _show(plan, console)
+        return
+    with console.capture() as captured:
+        _show(plan, console)
+    console.file.write(guarded(captured.get()))
+
+
+def _show(plan: Plan, console: Console) -> None:
     for kernel in plan.kernels:
         show_kernel(plan, kernel, console)
     for line in toolchains(plan):
@@ -24,12 +34,14 @@ def show_plan(plan: Plan, console: Console) -> None:
 def show_kernel(plan: Plan, kernel: PlannedKernel, console: Console) -> None:
     """Print the grid of one kernel, its units and the reasons of what is not served."""
     units = [unit for unit in plan.units if unit.kernel == kernel.name]
+    reasons = {cell.unit: cell.reason for cell in reversed(plan.cells) if cell.unit is not None}
     console.print(title(kernel))
     console.print(grid(plan, kernel.name))
     console.print()
     for unit, letter in zip(units, letters(units).values(), strict=True):
         console.print(Text.assemble((f"  {letter:<2} ", "bold green"), one_line(unit.id)))
         console.print(Text(f"     {_built_with(unit)}, serves {count(len(unit.serves), 'cell')}", style="dim"))
+        console.print(Text(f"     {one_line(reasons[unit.id])}", style="dim"))
     console.print(legend(plan, kernel.name))
     console.print()
 

@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,7 +97,25 @@ def test_foreign_text_cannot_act_on_the_terminal() -> None:
     cells = tuple(replace(cell, reason="\x1b[2J") for cell in plan.cells)
     text = "\n".join(shown(replace(plan, cells=cells, warnings=("\x1b[2J",))))
     assert "\x1b" not in text
-    assert text.count(r"\x1b[2J") == 3
+    assert text.count(r"\x1b[2J") == 3 + len(plan.units)
+
+
+def test_each_unit_says_why_it_is_this_one() -> None:
+    plan = story.make_plan()
+    text = "\n".join(shown(plan))
+    for unit in plan.units:
+        assert next(cell.reason for cell in plan.cells if cell.unit == unit.id) in text
+
+
+@pytest.mark.parametrize("words", ["::error file=x::pwned", "##[error]pwned"])
+def test_the_authors_words_cannot_act_on_a_workflow(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    plan = story.make_plan()
+    first, *_, last = shown(replace(plan, warnings=("x" * 111 + f" {words}",)))
+    token = first.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    assert last == f"::{token}::"
+    assert not shown(plan)[0].startswith("::")
 
 
 @given(st.integers(min_value=1, max_value=2000))
