@@ -98,6 +98,7 @@ class Contents:
         sizes: path of each file -> bytes.
         host_fp8: path of each shared object -> flavours of the torch dtypes whose names are in its bytes.
         signature: ``None`` where there is no directory around the file.
+        metadata_problem: why the client refuses ``metadata.json``, one sentence; ``None`` if it does not.
     """
 
     sizes: tuple[tuple[str, int], ...] = ()
@@ -106,3 +107,4 @@ class Contents:
     python: tuple[PythonFile, ...] = ()
     host_fp8: tuple[tuple[str, frozenset[Fp8Flavour]], ...] = ()
     signature: SignatureFacts | None = None
+    metadata_problem: str | None = None

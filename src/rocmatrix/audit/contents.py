@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rocmatrix.audit.client_metadata import metadata_problem
 from rocmatrix.audit.content_facts import Contents, FoundPath, FoundSecret, Fp8Flavour
 from rocmatrix.audit.facts import VariantFacts
 from rocmatrix.audit.policy_data import BuildRoot, BytesPolicy, SecretFormat
@@ -54,6 +55,7 @@ def read_contents(root: Path, facts: VariantFacts, policy: BytesPolicy, *, pytho
         host_fp8=found.host_fp8,
         python=sources,
         signature=read_signature(root),
+        metadata_problem=metadata_problem(root / METADATA_NAME) if _regular(root, METADATA_NAME) else None,
     )
 
 

@@ -16,7 +16,8 @@ def noarch(folder: Path) -> Path:
     (folder / "__init__.py").write_text("")
     digest = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     (folder / "metadata.json").write_text(
-        '{"name": "gemm", "id": "_gemm_rocm_0", "backend": {"type": "rocm"}, '
+        '{"name": "gemm", "id": "_gemm_rocm_0", "version": 1, "license": "x", "python-depends": [], '
+        '"backend": {"type": "rocm"}, '
         f'"digest": {{"algorithm": "sha256", "files": {{"__init__.py": "{digest}"}}}}}}'
     )
     return folder

@@ -26,6 +26,9 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         what = f"{stray} is not a regular file of this directory"
         yield _finding(what, stray, "Put a copy of the file there; links out of the directory are not published.")
     yield from _kernel(facts, expected)
+    if facts.metadata is not None and facts.contents.metadata_problem is not None:
+        what = f"the client refuses {METADATA_NAME}: {facts.contents.metadata_problem}"
+        yield _finding(what, METADATA_NAME, "Collect the variant again, or write the key as the client wants it.")
     if expected.variant is not None and not _is_variant(expected.variant):
         what = f"the client does not know a ROCm variant of the name {expected.variant}"
         yield _finding(what, expected.variant, "Name it e.g. torch213-cxx11-rocm72-x86_64-linux.")
