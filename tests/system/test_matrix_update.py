@@ -1,109 +1,27 @@
-"""``rocmatrix matrix update`` against servers on this machine: its real client, good indexes and hostile ones."""
+"""``rocmatrix matrix update`` against servers on this machine: its real client, good indexes and lacking ones."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
 import os
-import subprocess
-import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rocmatrix.cli.main import main
 from rocmatrix.plan.compat import load_compat, read_compat, shipped_compat
 from rocmatrix.plan.model import Evidence
 from rocmatrix.upstream.package_index import torch_versions
 from rocmatrix.upstream.page_client import PageError
 from tests.system.index_server import (
     Answer,
-    cut_off,
-    endless,
     in_turn,
     listing,
     page,
-    raw,
     serving,
     status,
     torch_page,
     wheels,
 )
-
-KINDS = {
-    "pytorch": ("torch-wheels", "/whl/torch/"),
-    "therock-torch": ("torch-wheels", "/next/torch/"),
-    "classic": ("rocm-folders", "/rhel8/"),
-    "therock": ("rocm-packages", "/next/rocm/"),
-    "devices": ("projects", "/next/"),
-}
-
-
-def release_of(hip: str) -> str:
-    return next(row.release for row in load_compat().releases if row.hip == hip)
-
-
-def known_wheels() -> list[str]:
-    """Return the wheels of every pair that compat.toml has, so that nothing is missing and nothing is new."""
-    pairs = [(row.torch, rocm) for row in load_compat().pairs for rocm in row.rocm]
-    return [name for torch, rocm in pairs for name in wheels(f"{torch}.0", f"{release_of(rocm)}", ("312",))]
-
-
-def good_pages() -> dict[str, Answer]:
-    return {
-        "/whl/torch/": page(torch_page(known_wheels())),
-        "/next/torch/": page(torch_page(wheels("2.13.0", "10.0.0", ("312",)))),
-        "/rhel8/": page(listing(["5.7.1/", "6.4.2/", "7.2/", "7.2.4/", "latest/"])),
-        "/next/rocm/": page(listing(["rocm-7.14.0.tar.gz", "rocm-10.0.0.tar.gz", "rocm-10.1.0rc1.tar.gz"])),
-        "/next/": page(listing(["rocm/", "rocm-sdk-device-gfx942/", "torch/"])),
-    }
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-    seconds: float
-
-    @property
-    def document(self) -> dict[str, Any]:
-        made: dict[str, Any] = json.loads(self.out)
-        return made
-
-    def changes(self) -> list[tuple[str, str]]:
-        return [(one["kind"], one["subject"]) for one in self.document["changes"]]
-
-    def reason(self, source: str) -> str | None:
-        return next(str(one["reason"]) for one in self.document["sources"] if one["name"] == source)
-
-
-def source(name: str, kind: str, url: str, stream: str = "") -> str:
-    more = f'stream = "{stream}"\n' if stream else ""
-    head = f'[[sources]]\nname = "{name}"\nkind = "{kind}"\nurl = "{url}"\n{more}'
-    return f'{head}date = "2026-11"\nsource = "this test"\nverified = true\n'
-
-
-def command(*words: str) -> Ended:
-    """Run the command line within this process."""
-    out, err, started = io.StringIO(), io.StringIO(), time.monotonic()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["matrix", "update", *words])
-    return Ended(code=code, out=out.getvalue(), err=err.getvalue(), seconds=time.monotonic() - started)
-
-
-def update(folder: Path, address: str, *words: str, names: tuple[str, ...] = tuple(KINDS)) -> Ended:
-    """Run the command with the sources that lie below an address."""
-    rows = []
-    for name in names:
-        kind, path = KINDS[name]
-        rows.append(source(name, kind, f"{address}{path}", stream=name if kind.startswith("rocm-") else ""))
-    (folder / "sources.toml").write_text("schema = 1\n" + "".join(rows))
-    return command("--sources", str(folder / "sources.toml"), *words)
+from tests.system.matrix_update import command, good_pages, known_wheels, update
 
 
 def test_indexes_that_say_what_compat_says_confirm_what_nobody_had_seen(tmp_path: Path) -> None:
@@ -184,74 +102,6 @@ def test_write_keeps_comments_and_adds_only_what_was_seen(tmp_path: Path) -> Non
     assert all(line.startswith(("source = ", "date = ")) for line in changed)
     assert again.code == 0
     assert not again.document["written"], again.document["proposed"]
-
-
-HOSTILE: dict[str, tuple[Answer, str]] = {
-    "not there": (status(404), "it answers 404"),
-    "forbidden": (status(403), "it answers 403"),
-    "broken": (status(500), "it answers 500"),
-    "busy for an hour": (status(429, Retry_After="3600"), "it is busy (429), and asks to come back in 3600 s"),
-    "busy for ever": (status(503, Retry_After="0"), "it is busy (503)"),
-    "busy until doomsday": (status(503, Retry_After="9" * 400), "it is busy (503)"),
-    "elsewhere": (
-        status(302, Location="http://localhost:1/x/"),
-        "it redirects to another host, 'http://localhost:1/x/'",
-    ),
-    "elsewhere, unreadable": (status(302, Location="http://[::1"), "it redirects to another host"),
-    "elsewhere, a file": (status(302, Location="file:///etc/passwd"), "it redirects to another host"),
-    "nowhere": (status(302), "it redirects more than 5 times"),
-    "huge": (endless(b"<a href='x'>" * 10_000), "it sends more than 16777216 bytes"),
-    "slow": (endless(b" ", 0.05), "no answer within 4 s"),
-    "slow before its headers end": (endless(b"X-A: b\r\n", 0.05, head=False), "no answer within 4 s"),
-    "cut off": (cut_off(torch_page(wheels("2.13.0", "7.2")), announced=True), "its page is cut off"),
-    "cut off unannounced": (cut_off(torch_page(wheels("2.13.0", "7.2")), announced=False), "or it is cut off"),
-    "garbage": (page("\x00\x1b[31m::error::\u202e" * 999), "its page is no HTML"),
-    "another page": (page("<html>Please log in <a href='/login'>here</a></html>"), "nothing of what it is asked for"),
-    "compressed": (status(200, Content_Encoding="gzip"), "it sends content as 'gzip'"),
-    "an encoding with escapes": (status(200, Content_Encoding="\x1b[31m"), "it sends content as"),
-    "not HTTP": (raw(b"SSH-2.0-x\r\n"), "no connection"),
-}
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Ask all of them at once, beside one good index, in a process of its own, since threads may be left behind.
-
-    Each must be told by itself, and the good one still count.
-    """
-    folder = tmp_path_factory.mktemp("hostile")
-    pages = {f"/{n}/": answer for n, (answer, _) in enumerate(HOSTILE.values())}
-    pages["/whl/torch/"] = page(torch_page(known_wheels()))
-    with serving(pages) as address:
-        rows = [("good", f"{address}/whl/torch/")]
-        rows += [(name, f"{address}/{n}/") for n, name in enumerate(HOSTILE)]
-        text = "".join(source(name, "torch-wheels", url) for name, url in rows)
-        (folder / "sources.toml").write_text(f"schema = 1\n{text}")
-        words = ["matrix", "update", "--json", "--timeout", "4", "--sources", "sources.toml"]
-        started = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "rocmatrix", *words],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            cwd=folder,
-        )
-    return Ended(code=done.returncode, out=done.stdout, err=done.stderr, seconds=time.monotonic() - started)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_server_is_told_by_its_reason(name: str, hostile: Ended) -> None:
-    assert HOSTILE[name][1] in (hostile.reason(name) or "")
-
-
-def test_hostile_servers_cost_no_more_than_the_time_that_was_allowed(hostile: Ended) -> None:
-    assert hostile.code == 0
-    assert hostile.seconds < 20
-    assert not hostile.document["complete"]
-    assert "no answer from slow: no answer within 4 s" in hostile.err
-    assert hostile.err.replace("\n", "").isprintable()
-    assert not any(kind in {"vanished-pair", "unseen-pair"} for kind, _ in hostile.changes())
 
 
 def test_a_server_that_is_busy_for_a_moment_is_asked_again(tmp_path: Path) -> None:

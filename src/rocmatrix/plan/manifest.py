@@ -31,8 +31,6 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
             allowed.
     """
     root = read_toml(content, where)
-    if not root.entries:
-        raise root.error("the file is empty", "Write it, or give the right file.")
     edition = edition_of(root)
     tables = root.mapping(("general", "kernel", *FRAMEWORKS), ("general",))
     framework = _framework(root, edition)

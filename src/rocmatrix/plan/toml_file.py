@@ -40,7 +40,7 @@ def read_toml(content: bytes, where: str) -> Node:
     """Return a TOML file as a node.
 
     Raises:
-        InputError: the file is not UTF-8, not TOML, or larger or deeper than anybody writes by hand.
+        InputError: the file is not UTF-8, not TOML, empty, or larger or deeper than anybody writes by hand.
     """
     text = decode(content, where, largest=LARGEST_FILE)
     _require_modest(text, where)
@@ -53,6 +53,8 @@ def read_toml(content: bytes, where: str) -> Node:
         line = f":{found[2]}" if found else ""
         problem = ascii(found[1] if found else str(err))[1:-1]
         raise InputError(f"this is not TOML: {problem}", where=where + line, fix="Correct the line.") from err
+    if not table:
+        raise InputError("the file is empty", where=where, fix="Write it, or give the right file.")
     return _node(table, where=where, key="", depth=0)
 
 
