@@ -29,6 +29,9 @@ _DPP_WHOLE = {
     0x143: "row_bcast:31",
 }
 _SUFFIX = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp)$")
+_REMARK = re.compile(r"\s*(//|;).*")
+_BETWEEN = re.compile(r",(?![^\[(]*[\])])")
+"""Commas that are not in brackets."""
 _UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF, Encoding.DS, Encoding.SMEM)
 _OPAQUE = (
@@ -56,19 +59,11 @@ class Line:
 def read_line(text: str) -> Line:
     """Return the parts of a line of LLVM's disassembler."""
     name, _, rest = text.partition(" ")
-    rest = re.sub(r"\s*(//|;).*", "", rest).strip()
-    rest = re.sub(r"0\.15915494309189\d+", "0.15915494", rest)
+    rest = _REMARK.sub("", rest)
+    if "0.15915" in rest:
+        rest = re.sub(r"0\.15915494309189\d+", "0.15915494", rest)
     words: list[str] = []
-    depth = 0
-    operands: list[str] = []
-    current = ""
-    for letter in rest + ",":
-        depth += (letter in "[(") - (letter in "])")
-        if letter == "," and depth == 0:
-            operands.append(current.strip())
-            current = ""
-        else:
-            current += letter
+    operands = [operand.strip() for operand in _BETWEEN.split(rest)]
     if operands and " " in operands[-1]:
         operands[-1], *words = _split(operands[-1])
     if operands and (":" in operands[0] and "[" not in operands[0].split(":")[0]):
@@ -152,6 +147,8 @@ def _as_printed(instruction: Instruction, number: int, operand: Operand) -> Oper
 def _integer_bits(instruction: Instruction, number: int, operand: Operand) -> str | None:
     """Return a float constant of a 16-bit integer operand as LLVM prints it: the bits of the float16."""
     table = VECTOR[instruction.name].operands if instruction.name in VECTOR else ()
+    if instruction.name == "v_ldexp_f16":  # the exponent is a float to LLVM
+        return None
     small = number < len(table) and table[number].bits == 16 and not table[number].is_float
     bits = float_constant_bits(operand.index, 16) if operand.file is RegisterFile.CONSTANT and small else None
     return None if bits is None else f"{bits:#x}"

@@ -31,6 +31,7 @@ from rocmatrix.emulator.semantics.matrix import MATRIX
 
 _LONGEST, _WORD = 16, 4
 _INDEX_ON = "s_set_gpr_idx_on"
+_SOURCELESS = ("s_getpc_b64", "v_nop", "v_clrexcp")
 _LITERAL = 255
 _ENCODINGS = {
     "SOP1": Encoding.SOP1,
@@ -154,11 +155,12 @@ def _read(code: bytes, address: int) -> Fields:
     if name.startswith(_MATRIX_NAMES):
         values |= {field: raw >> first & (1 << width) - 1 for field, (first, width) in _MATRIX_FIELDS.items()}
     size = decoded.size()
-    if name == "s_getpc_b64" or (name == _INDEX_ON and values["ssrc0"] != _LITERAL):
+    form = type(decoded).__name__
+    sourceless = name in _SOURCELESS and ("SOP1" in form or "_LIT" in form)
+    if sourceless or (name == _INDEX_ON and values["ssrc0"] != _LITERAL):
         size = _WORD  # what looks like a literal is no source: nothing, or a number
     if size > len(code):
         raise UnsupportedError(f"the machine code at {address:#x}: it ends within {name}")
-    form = type(decoded).__name__
     return Fields(form=form, name=_RENAMED.get(name, name), values=values, registers=decoded.op_regs, size=size)
 
 

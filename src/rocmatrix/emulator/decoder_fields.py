@@ -113,7 +113,7 @@ def vector_operands(encoding: Encoding, fields: FieldValues) -> Operands:
         sources.append(Operand(file=RegisterFile.LITERAL, index=fields["literal"]))
     destinations = _vector_destinations(encoding, fields)
     if name == "v_accvgpr_mov_b32":
-        sources = [replace(source, file=RegisterFile.AGPR) for source in sources]
+        sources = [replace(source, file=RegisterFile.AGPR) if source.is_vector else source for source in sources]
     if name.startswith(_READS_DESTINATION) or name in _PRESERVING:
         sources.append(replace(destinations[0], negate=False, absolute=False))
     if name == "v_swap_b32":

@@ -26,6 +26,14 @@ from rocmatrix.emulator.semantics.operands import (
 
 _ROW_BROADCAST = 0x150
 """row_newbcast, the only DPP control of 64-bit operations (LLVM, "DP ALU dpp only supports row_newbcast")."""
+_HALVES = {f"v_{name}_{kind}" for name in ("min3", "max3", "med3") for kind in ("f16", "i16", "u16")} | {
+    *("v_add_i16", "v_sub_i16", "v_mad_i16", "v_mad_u16", "v_mad_i32_i16", "v_mad_u32_u16", "v_pack_b32_f16"),
+    *("v_fma_f16", "v_mad_f16", "v_div_fixup_f16", "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16"),
+    *("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"),
+}
+"""Operations whose op_sel LLVM knows on gfx942."""
+_PAIRS = ("v_dot2c_f32_f16", "v_pk_fmac_f16")
+"""Operations of VOP2 on pairs of float16."""
 _SATURATING = {f"v_{name}_{kind}" for name in ("add", "sub", "subrev", "mad") for kind in ("u16", "i16", "u32", "i32")}
 
 
@@ -85,7 +93,7 @@ def execute_vector(machine: Machine, instruction: Instruction) -> None:
 def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
     """Refuse modifiers that the operation cannot have: their effect is not documented."""
     kinds = (*operation.operands, *operation.results)
-    if instruction.op_sel and ("_legacy_" in operation.name or not any(kind in SMALL for kind in kinds)):
+    if instruction.op_sel and operation.name not in _HALVES:
         raise UnsupportedError("op_sel on an operation that has no such halves", instruction=instruction)
     has_wide = any(kind.bits == 64 for kind in kinds)  # two registers
     if instruction.sdwa and has_wide:
@@ -94,11 +102,23 @@ def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
         raise UnsupportedError("this DPP control on a 64-bit operation", instruction=instruction)
     if instruction.clamp and all(kind is BOOL for kind in operation.results):
         raise UnsupportedError("the clamp bit on a comparison", instruction=instruction)
+    if operation.name in _PAIRS:
+        refuse_pair_constants(instruction)
     for operand, kind in zip(instruction.sources, operation.operands, strict=True):
         if kind is BOOL and not _is_mask(operand):
             raise UnsupportedError("a lane mask that is not in scalar registers", instruction=instruction)
         if (operand.absolute or operand.negate) and not kind.is_float:
             raise UnsupportedError("a float modifier on an integer source", instruction=instruction)
+
+
+def refuse_pair_constants(instruction: Instruction) -> None:
+    """Refuse sources of pairs of float16 whose upper half is not documented, and parts of them."""
+    if instruction.sdwa is not None:
+        raise UnsupportedError(f"SDWA on {instruction.name}", instruction=instruction)
+    for operand in instruction.sources[:2]:
+        constant = operand.file is RegisterFile.CONSTANT and integer_constant(operand.index) is None
+        if constant or operand.file is RegisterFile.LITERAL:
+            raise UnsupportedError(f"a float constant in {instruction.name}", instruction=instruction)
 
 
 def _is_mask(operand: Operand) -> bool:

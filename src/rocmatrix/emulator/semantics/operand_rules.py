@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from rocmatrix.emulator.instruction import Encoding, Instruction, MatrixBits, Operand, RegisterFile
 from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError
+from rocmatrix.emulator.semantics.arithmetic import VECTOR
 from rocmatrix.emulator.semantics.matrix import MATRIX, MatrixOperation
 from rocmatrix.emulator.semantics.operands import float_constant_bits, integer_constant
 
 _FILE_SIZES = {RegisterFile.SGPR: 128, RegisterFile.VGPR: 256, RegisterFile.AGPR: 256}
+_RESERVED = 125
+"""Between M0 and EXEC: no scalar register."""
 _VECTORS = {"v_swap_b32": (0,), "v_accvgpr_mov_b32": (0,), "v_accvgpr_read_b32": (0,), "v_readlane_b32": (0,)}
 """Sources that are vector registers, by their numbers."""
 _SCALARS = {"v_readlane_b32": (1,), "v_writelane_b32": (0, 1)}
@@ -24,6 +27,10 @@ def check_operands(instruction: Instruction) -> None:
     for operand in (*instruction.destinations, *instruction.sources):
         if operand.file in _FILE_SIZES and operand.index + operand.count > _FILE_SIZES[operand.file]:
             raise AccessError(FaultKind.ILLEGAL, "an operand reaches beyond the last register")
+        if operand.file is RegisterFile.SGPR and operand.index <= _RESERVED < operand.index + operand.count:
+            raise AccessError(FaultKind.ILLEGAL, f"the scalar register number {_RESERVED} does not exist")
+    if instruction.encoding is Encoding.VOP3 and instruction.name not in VECTOR:
+        _refuse_modifiers(instruction)
     for number in _VECTORS.get(instruction.name, ()):
         _check_vectors(instruction, instruction.sources[number : number + 1])
     for number in _SCALARS.get(instruction.name, ()):
@@ -32,6 +39,13 @@ def check_operands(instruction: Instruction) -> None:
             raise AccessError(FaultKind.ILLEGAL, what)
     if instruction.encoding is Encoding.MAI and instruction.name in MATRIX:
         _check_matrix(instruction, MATRIX[instruction.name])
+
+
+def _refuse_modifiers(instruction: Instruction) -> None:
+    """Refuse what only arithmetic has."""
+    signs = any(operand.negate or operand.absolute for operand in instruction.sources)
+    if instruction.op_sel or instruction.omod or instruction.clamp or signs:
+        raise UnsupportedError(f"modifiers of {instruction.name}", instruction=instruction)
 
 
 def _check_vectors(instruction: Instruction, operands: tuple[Operand, ...]) -> None:

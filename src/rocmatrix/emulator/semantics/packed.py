@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocmatrix.emulator.algebra import F16, F32, U32, U64, Kind, Value, bitcast, convert, fma, where
+from rocmatrix.emulator.descriptor import Denormals, Mode
 from rocmatrix.emulator.instruction import Instruction, Operand, RegisterFile
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics import floats
-from rocmatrix.emulator.semantics.arithmetic import PACKED, Arithmetic
+from rocmatrix.emulator.semantics.arithmetic import PACKED, VECTOR, Arithmetic
 from rocmatrix.emulator.semantics.conversions import to_f16
-from rocmatrix.emulator.semantics.execution import refuse_rounding, results_of, saturated
+from rocmatrix.emulator.semantics.execution import refuse_pair_constants, refuse_rounding, results_of, saturated
 from rocmatrix.emulator.semantics.integer import sum_of_products
 from rocmatrix.emulator.semantics.machine import Machine
 from rocmatrix.emulator.semantics.operands import (
     as_register,
     float_constant_bits,
+    flushes_results,
     integer_constant,
     low_part,
     read_operand,
@@ -31,8 +33,9 @@ _DOTS = {
     "v_dot8_i32_i4": (4, True),
     "v_dot8_u32_u4": (4, False),
 }
+_FLOAT_DOT = "v_dot2_f32_f16"
 MIXED = ("v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
-DOTS = tuple(_DOTS)
+DOTS = (*_DOTS, _FLOAT_DOT)
 _ALL_UPPER = 7
 
 for _kind in ("u16", "i16"):
@@ -54,11 +57,46 @@ PACKED.add("v_pk_max_f16", "f16 <- f16 f16", floats.maximum, uses_mode=True, rou
 PACKED.add("v_pk_mov_b32", "u32 <- u32 u32", lambda a, _b: a)
 
 
+def dot2_f32_f16(a: Value, b: Value, c: Value, mode: Mode) -> Value:
+    """Return ``c`` plus two products of float16, the lower one first, each addition rounded in float32.
+
+    Order and roundings: pseudo code of the ISA document; denormals of float32 are flushed whatever MODE says (LLVM,
+    ``performFMACombine``).
+
+    Raises:
+        UnsupportedError: MODE flushes denormals of float16: whether the products see that is not documented.
+    """
+    if mode.denormals_16_64 is not Denormals.KEEP:
+        raise UnsupportedError("v_dot2_f32_f16 where MODE flushes denormals of float16")
+    total = floats.flush(c)
+    for shift in (0, 16):
+        left, right = (convert(low_part(source >> shift, F16), F32) for source in (a, b))
+        total = total + left * right
+    return floats.flush(total)
+
+
+def _fmac_halves(a: Value, b: Value, c: Value, mode: Mode) -> Value:
+    """Return both fused multiply-adds; denormals of float16 as MODE says."""
+    flushes = mode.denormals_16_64
+    results = []
+    for shift in (0, 16):
+        parts = [low_part(source >> shift, F16) for source in (a, b, c)]
+        if flushes in (Denormals.FLUSH_SOURCES, Denormals.FLUSH_SOURCES_AND_RESULTS):
+            parts = [floats.flush(part) for part in parts]
+        total = fma(*parts)
+        results.append(floats.flush(total) if flushes_results(F16, mode) else total)
+    return as_register(results[0]) | as_register(results[1]) << 16
+
+
+VECTOR.add("v_dot2c_f32_f16", "f32 <- u32 u32 f32", dot2_f32_f16, uses_mode=True, flushes=False)
+VECTOR.add("v_pk_fmac_f16", "u32 <- u32 u32 u32", _fmac_halves, uses_mode=True)
+
+
 def execute_packed(machine: Machine, instruction: Instruction) -> None:
     """Execute one VOP3P instruction that is no matrix instruction."""
     if instruction.name in MIXED:
         _execute_mixed(machine, instruction)
-    elif instruction.name in _DOTS:
+    elif instruction.name in DOTS:
         _execute_dot(machine, instruction)
     else:
         _execute_halves(machine, instruction)
@@ -163,6 +201,12 @@ def _execute_dot(machine: Machine, instruction: Instruction) -> None:
         raise UnsupportedError(f"modifiers of {instruction.name}", instruction=instruction)
     if any(operand.negate for operand in instruction.sources):
         raise UnsupportedError(f"modifiers of {instruction.name}", instruction=instruction)
-    bits, signed = _DOTS[instruction.name]
     a, b, c = (read_operand(machine, instruction, operand, U32) for operand in instruction.sources)
+    if instruction.name == _FLOAT_DOT:
+        refuse_pair_constants(instruction)
+        refuse_rounding(VECTOR["v_dot2c_f32_f16"], instruction, machine.mode)
+        total = dot2_f32_f16(a, b, bitcast(c, F32), machine.mode)
+        machine.write(instruction.destinations[0], bitcast(total, U32))
+        return
+    bits, signed = _DOTS[instruction.name]
     machine.write(instruction.destinations[0], sum_of_products(a, b, c, bits=bits, signed=signed))
