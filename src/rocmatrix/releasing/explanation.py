@@ -5,12 +5,11 @@ from __future__ import annotations
 from rocmatrix.errors import InputError
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.version import is_minor
-from rocmatrix.release.credentials import Credential
 from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.resolver import Machine
 from rocmatrix.release.view import View
 from rocmatrix.release.why import Explanation, explain
-from rocmatrix.releasing.hubs import address_of
+from rocmatrix.releasing.hubs import open_hub
 
 
 def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | None) -> Explanation:
@@ -26,19 +25,13 @@ def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | 
     Raises:
         RocmatrixError: there is no such thing, or the Hub does not answer.
     """
-    from huggingface_hub import constants, get_token  # noqa: PLC0415 - a heavy client
-
-    from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
-
     for name, value in (("--torch", torch), ("--rocm", rocm)):
         if not is_minor(value):
             raise InputError(f"{quote(value)} is no minor version", where=name, fix='Write two numbers, as "2.13".')
     name, mark, revision = repository.partition("@")
     if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision):
         raise InputError(f"{quote(repository)} names no kernel", fix="Write owner/name, or owner/name@revision.")
-    limit_requests()
     persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None)
-    with address_of(hub or constants.ENDPOINT, name) as (endpoint, own):
-        credential = own or Credential(token=get_token(), source="the client's")
-        view = View(hub=ApiHub(endpoint, credential), persistence=persistence, repository=name)
+    with open_hub(hub, name) as api:
+        view = View(hub=api, persistence=persistence, repository=name)
         return explain(view, Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)

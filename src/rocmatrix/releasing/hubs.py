@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
@@ -14,6 +15,9 @@ from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
 from rocmatrix.release.credentials import Credential, find_credential
 from rocmatrix.releasing.model import EMBEDDED, Options
+
+if TYPE_CHECKING:
+    from rocmatrix.release.api_hub import ApiHub
 
 
 @contextmanager
@@ -24,6 +28,18 @@ def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Crede
     with address_of(options.hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
         anonymous = Credential(token=None, source="none")
         yield endpoint, own or (anonymous if options.dry_run else find_credential())
+
+
+@contextmanager
+def open_hub(hub: str | None, repository: str) -> Iterator[ApiHub]:
+    """Yield a Hub for looking only: a token is used if there is one, and not needed."""
+    from huggingface_hub import constants, get_token  # noqa: PLC0415 - a heavy client
+
+    from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
+
+    limit_requests()
+    with address_of(hub or constants.ENDPOINT, repository) as (endpoint, own):
+        yield ApiHub(endpoint, own or Credential(token=get_token(), source="the client's"))
 
 
 @contextmanager

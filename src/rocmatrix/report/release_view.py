@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rocmatrix.release.why import Explanation
+from rocmatrix.releasing.comparison import Comparison
 from rocmatrix.releasing.model import Outcome, Result
 from rocmatrix.releasing.rehearsal import Rehearsal
 from rocmatrix.report.text import one_line
@@ -61,3 +62,9 @@ def show_explanation(found: Explanation, console: Console) -> None:
         console.print(f"the client chooses {one_line(found.variant)}, and fails: {found.objection}", soft_wrap=True)
     else:
         console.print(f"the client loads {one_line(found.variant)}", soft_wrap=True)
+
+
+def show_users(found: Comparison, console: Console) -> None:
+    """Print which users are gained and lost."""
+    for what, pairs in (("gained", found.gained), ("lost", found.lost)):
+        console.print(f"users {what}: {', '.join(pairs) or 'none'}", soft_wrap=True)

@@ -1,0 +1,43 @@
+"""``rocmatrix diff``: how the output folder differs from an earlier release."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from rocmatrix.cli.options import Verb
+from rocmatrix.cli.release import add_hub
+from rocmatrix.errors import ExitCode
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    parser.add_argument("tag", metavar="TAG", help="an earlier release, by its tag, e.g. v1.1.0")
+    add_hub(parser)
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Show the difference; a difference is no failure."""
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
+    from rocmatrix.releasing.comparison import compare_with  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.report.audit_difference import show_difference  # noqa: PLC0415
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.release_view import show_users  # noqa: PLC0415
+
+    found = compare_with(arguments.tag, out=arguments.out, hub=arguments.hub)
+    if arguments.json:
+        write_document(found, sys.stdout)
+    people = make_console(sys.stderr if arguments.json else sys.stdout)
+    show_difference(found.binaries, people)
+    show_users(found, people)
+    return ExitCode.DONE
+
+
+VERB = Verb(
+    name="diff",
+    summary="how the output folder differs from an earlier release: users gained and lost, archs, registers, sizes",
+    declare=declare,
+    execute=execute,
+)

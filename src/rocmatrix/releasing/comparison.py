@@ -1,0 +1,88 @@
+"""How the output folder differs from an earlier release: users gained and lost, and what changed in the binaries."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocmatrix.audit.difference import AuditDifference, difference
+from rocmatrix.audit.kernel_audit import audit_anything
+from rocmatrix.errors import InputError
+from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.text import quote
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock
+from rocmatrix.release.resolver import require_client
+from rocmatrix.release.serving import Pair, served
+from rocmatrix.release.trees import BUILD, variants_of
+from rocmatrix.release.view import View
+from rocmatrix.releasing.hubs import open_hub
+from rocmatrix.releasing.publish import kernel_of
+from rocmatrix.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What ``rocmatrix diff`` prints with ``--json``.
+
+    Attributes:
+        kernel: which one.
+        repository: on the Hub.
+        tag: the earlier release.
+        gained: torch and ROCm of users that the output folder serves and the release does not.
+        lost: the other way round.
+        binaries: what differs in the variants.
+    """
+
+    kernel: str
+    repository: str
+    tag: str
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    binaries: AuditDifference
+
+
+def compare_with(tag: str, *, out: Path, hub: str | None) -> Comparison:
+    """Return how the collected variants of a kernel differ from a release of it.
+
+    Args:
+        tag: of the sources, as a release was made from it.
+        out: the output folder.
+        hub: as in ``Options``.
+
+    Raises:
+        RocmatrixError: nothing was collected, there is no such release, or the Hub does not answer.
+    """
+    require_client()
+    store = Store(out)
+    plan = store.read_plan()
+    kernel = kernel_of(plan, tag)
+    published_tag = tag.removeprefix(f"{kernel.name}-")
+    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None)
+    with open_hub(hub, kernel.repo_id) as api, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
+        view = View(hub=api, persistence=persistence, repository=kernel.repo_id)
+        tags = view.references().tags
+        if published_tag not in tags:
+            known = ", ".join(sorted(tags)) or "none"
+            fix = f"Its releases are: {known}."
+            raise InputError(f"there is no release {quote(published_tag)}", where=kernel.repo_id, fix=fix)
+        commit = tags[published_tag]
+        before = variants_of(view.tree(commit))
+        view.download(commit, [path for path in view.tree(commit) if path.startswith(f"{BUILD}/")], Path(folder))
+        earlier = replace(audit_anything(Path(folder)), path=f"{kernel.repo_id}@{published_tag}")
+    now = store.kernel_folder(kernel.name)
+    after = tuple(sorted(path.name for path in store.variants_folder(kernel.name).glob("*")))
+    pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in load_compat().pairs for rocm in row.rocm)
+    old, new = served(pairs, before), served(pairs, after)
+    return Comparison(
+        kernel=kernel.name,
+        repository=kernel.repo_id,
+        tag=published_tag,
+        gained=_sorted(new - old),
+        lost=_sorted(old - new),
+        binaries=difference(audit_anything(now), earlier),
+    )
+
+
+def _sorted(pairs: frozenset[Pair]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, pairs)))
