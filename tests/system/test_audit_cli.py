@@ -181,6 +181,28 @@ def test_a_waiver_in_the_matrix_lets_a_unit_pass_and_every_report_shows_why(proj
     }
 
 
+def test_the_page_of_a_run_tells_what_was_waived(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project / "page"))
+    assert audit_of(project, '{waive: [{rule: python, reason: "only for the demo"}]}') == 0
+    capsys.readouterr()
+    assert "`python`: it imports" in (project / "page").read_text()
+    assert "only for the demo" in (project / "page").read_text()
+
+
+def test_naming_a_torch_does_an_audit_again(project: Path, capsys: Capture) -> None:
+    (project / "k" / "torch-ext" / "tiny" / "__init__.py").write_text("x = 1\n")
+    assert audit_of(project, "{}") == 0
+    (project / "site" / "torch").mkdir(parents=True)
+    (project / "site" / "torch" / "version.py").write_text("__version__ = '2.13.0'\nhip = '7.2.0'\n")
+    for words, state in (([], "reused"), (["--torch", "site"], "done"), (["--torch", "site"], "reused")):
+        capsys.readouterr()
+        assert main(["audit", "--explain", *words]) == 0
+        assert f"audit   {state:<8}  tiny.torch-rocm" in capsys.readouterr().out
+
+
 def test_a_stale_waiver_fails_the_unit_at_its_line(project: Path, capsys: Capture) -> None:
     waivers = "{waive: [{rule: python, reason: x}, {rule: needed, reason: y}]}"
     assert audit_of(project, waivers) == 5

@@ -43,7 +43,18 @@ def markdown(subject: Subject) -> str:
         lines += [*_unserved(subject, kernel), ""]
     for unit, view in subject.board.failures:
         lines += [f"**{escaped(unit)}: {view.stage.value} failed**", "", *fenced(view.error or view.reason), ""]
-    return _within_limit("\n".join(lines))
+    return _within_limit("\n".join([*lines, *_waived(subject)]))
+
+
+def _waived(subject: Subject) -> list[str]:
+    """Return a line for each finding of the audit that its author waived, with the reason."""
+    lines = [
+        f"- {escaped(unit)}, `{waived.finding.rule}`: {escaped(waived.finding.what)}; "
+        f"{escaped(waived.reason)} ({escaped(waived.waiver)})"
+        for unit, record in subject.result.audits.items()
+        for waived in record.waived
+    ]
+    return ["**Waived in matrix.yaml**", "", *lines, ""] if lines else []
 
 
 def escaped(text: str) -> str:
