@@ -286,3 +286,11 @@ def test_a_plan_names_places_the_same_on_every_machine() -> None:
 def test_an_arch_nobody_knows_in_build_toml_is_warned_about() -> None:
     plan = plan_of(MATRIX, {"gemm": STABLE.replace('"gfx950"', '"gfx99999"')})
     assert plan.warnings == ("gemm/build.toml: ROCm is not known to target 'gfx99999'",)
+
+
+def test_rocm_10_is_planned_under_the_name_that_it_gives_itself() -> None:
+    matrix = MATRIX.replace('["7.1", "7.2"]', '["7.2", "7.15"]')
+    plan = plan_of(matrix.replace('{"7.1": llvm, "7.2": llvm}', '{"7.2": llvm, "7.15": llvm}'))
+    cell = cell_of(plan, "gemm.torch2.13-rocm7.15")
+    assert (cell.state, cell.evidence.value) == (CellState.SERVED, "unverified")
+    assert cell.unit == "gemm.torch-stable-abi210-rocm715-x86_64-linux"

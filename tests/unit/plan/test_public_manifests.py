@@ -66,6 +66,8 @@ def test_what_the_official_parser_accepts_is_read_with_the_same_fields(name: str
     depends = [{"repo-id": one.repo_id, "version": one.version} for one in ours.kernel_depends]
     assert depends == (case["kernel_depends"] or [])
     assert ours.noarch_archs == optional(case["noarch_rocm_archs"])
+    assert ("rocm" in ours.backends) == case["rocm"]["in_backends"]
+    assert [kernel.id for kernel in ours.rocm_kernels] == case["rocm"]["aot_kernels"]
     assert case["edition"] == (4 if ours.warnings else 5)
     framework = "tvm-ffi" if ours.tvm_ffi else "torch" if ours.torch else "torch-noarch"
     assert framework == case["framework"]
