@@ -144,7 +144,7 @@ class Program:
     def race_tracker(self, names: Names, code: int, total: int, *, observed: bool) -> Tracker:  # noqa: ARG002
         """Return a race detector for one launch; see ``ReferenceTracker``.
 
-        ``observed``: somebody watches each instruction, or each bit; only the reference lets them.
+        ``observed``: somebody watches each instruction, and only the reference lets them.
         """
         return ReferenceTracker(names, code, total)
 

@@ -11,8 +11,6 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmatrix.emulator.races.stamps import Stamps
-
 _DWORD = 4
 
 
@@ -28,7 +26,7 @@ class Counter(IntEnum):
 
 
 class GroupClocks:
-    """The clocks of one workgroup, and the stamps of its LDS.
+    """The clocks of one workgroup.
 
     An agent of LDS is a wave's LDS instructions, or (numbers from ``count`` on) its loads to LDS, which are ordered by
     vmcnt.
@@ -39,8 +37,6 @@ class GroupClocks:
         counters: for each wave, accesses issued and known to be complete, on either counter.
         clock: for each wave, up to which number on vmcnt each wave's accesses are ordered before its own.
         lds_clock: the same for each agent of LDS.
-        lds_writes: the last plain write of each byte of LDS.
-        lds_others: for each wave, the last read of each byte, then for each wave the last atomic.
         lds_sync: for each dword of LDS, what those who changed it atomically knew.
     """
 
@@ -53,8 +49,6 @@ class GroupClocks:
         self.counters[:, (Counter.VM_ISSUED, Counter.VM_DONE)] = 1
         self.clock: NDArray[np.uint64] = np.zeros((count, count), np.uint64)
         self.lds_clock: NDArray[np.uint64] = np.zeros((count, 2 * count), np.uint64)
-        self.lds_writes: Stamps = np.zeros(lds_size, np.uint64)
-        self.lds_others: Stamps = np.zeros((2 * count, lds_size), np.uint64)
         self.lds_sync: NDArray[np.uint64] = np.zeros((-(-lds_size // _DWORD), 2 * count), np.uint64)
 
     def barrier(self, live: Sequence[int]) -> None:

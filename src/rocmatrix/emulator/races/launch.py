@@ -55,5 +55,4 @@ def track_races(dispatch: Dispatch, program: Program) -> Tracker:
             return None  # in code too large for a stamp
 
     names = Names(kernel=dispatch.kernel.name, wave=wave, instruction=instruction, memory=dispatch.memory)
-    observed = dispatch.observer is not None or dispatch.tracker is not None
-    return program.race_tracker(names, base, total, observed=observed)
+    return program.race_tracker(names, base, total, observed=dispatch.observer is not None)

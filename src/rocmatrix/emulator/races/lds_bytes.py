@@ -21,6 +21,20 @@ Bools = NDArray[np.bool_]
 _DWORD = 4
 
 
+class LdsBytes:
+    """Stamps of the LDS of one workgroup.
+
+    Attributes:
+        writes: the last plain write of each byte.
+        others: for each wave, the last read of each byte, then for each wave the last atomic.
+    """
+
+    def __init__(self, waves: int, size: int) -> None:
+        """Start with bytes that nobody has touched."""
+        self.writes: Stamps = np.zeros(size, np.uint64)
+        self.others: Stamps = np.zeros((2 * waves, size), np.uint64)
+
+
 def access(
     wave: ReferenceWave,
     addresses: NDArray[np.int64],
@@ -38,18 +52,18 @@ def access(
         lanes: which lanes access.
         values: what a store writes.
     """
-    group = wave.group
+    group, table = wave.group, wave.lds
     numbers = np.flatnonzero(lanes)
     start = addresses[numbers]
-    if (start < 0).any() or (start + size > len(group.lds_writes)).any():
+    if (start < 0).any() or (start + size > len(table.writes)).any():
         return  # the access itself is refused
     places = start[:, None] + np.arange(size)
     atomic = wave.current.issue.atomic
     if atomic:
         _synchronise(wave, np.unique(start // _DWORD))
     limits = _limits(wave)
-    written = group.lds_writes[places]
-    others = group.lds_others[:, places]
+    written = table.writes[places]
+    others = table.others[:, places]
     writes = values is not None or atomic
     bad = np.zeros((*places.shape, 1 + 2 * group.count), np.bool_)
     bad[:, :, 0] = stamps.lds_numbers(written) > limits[stamps.lds_agents(written)]
@@ -69,9 +83,9 @@ def access(
         earlier = Party(wave=group.first + agent, place=stamps.lds_place_of(stamp), writes=bool(wrote))
         lane = int(numbers[row])
         wave.report(Space.LDS, lane, int(addresses[lane]), writes=writes, earlier=earlier)
-    row = wave.number + (group.count if atomic else 0)
-    table: Stamps = group.lds_writes if writes and not atomic else group.lds_others[row]
-    table[places] = np.uint64(wave.current.lds_stamp)
+    mine = wave.number + (group.count if atomic else 0)
+    changed: Stamps = table.writes if writes and not atomic else table.others[mine]
+    changed[places] = np.uint64(wave.current.lds_stamp)
 
 
 def _limits(wave: ReferenceWave) -> NDArray[np.uint64]:

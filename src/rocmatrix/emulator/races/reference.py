@@ -49,9 +49,10 @@ class ReferenceTracker:
     def start(self, waves: Sequence[Wave]) -> None:
         """See a workgroup that begins."""
         group = GroupClocks(waves[0].number, len(waves), waves[0].lds.size)
+        lds = lds_bytes.LdsBytes(len(waves), waves[0].lds.size)
         self._groups[waves[0].identity.workgroup] = group
-        for number, wave in enumerate(waves):
-            wave.races = ReferenceWave(self, group, number, wave)
+        for wave in waves:
+            wave.races = ReferenceWave(self, group, lds, wave)
 
     def barrier(self, waves: Sequence[Wave]) -> None:
         """See that the live waves of a workgroup met."""
@@ -98,14 +99,15 @@ class Current:
 class ReferenceWave:
     """Follows one wave."""
 
-    def __init__(self, tracker: ReferenceTracker, group: GroupClocks, number: int, wave: Wave) -> None:
+    def __init__(self, tracker: ReferenceTracker, group: GroupClocks, lds: lds_bytes.LdsBytes, wave: Wave) -> None:
         """Start before its first instruction."""
         self.tracker = tracker
         self.group = group
-        self.number = number
+        self.lds = lds
+        self.number = wave.identity.wave
         self.wave = wave
         self.current = Current()
-        self.counters = group.counters[number]
+        self.counters = group.counters[self.number]
 
     @property
     def identity(self) -> int:

@@ -58,8 +58,9 @@ class _Group(ctypes.Structure):
         ("atomics", ctypes.c_uint64),
         ("clock", ctypes.c_void_p),
         ("lds_clock", ctypes.c_void_p),
-        ("lds_writes", ctypes.c_void_p),
-        ("lds_others", ctypes.c_void_p),
+        ("lds_dwords", ctypes.c_uint64),
+        ("lds_whole", ctypes.c_void_p),
+        ("lds_bytes", ctypes.c_void_p),
         ("lds_sync", ctypes.c_void_p),
     )
 
@@ -80,19 +81,42 @@ class Races(ctypes.Structure):
     )
 
 
+class _LdsStamps:
+    """Stamps of the LDS of one workgroup.
+
+    Attributes:
+        whole: of dwords: the last write, each wave's last read, each wave's last atomic.
+        octets: the same of bytes; written when a dword is split, before they are read.
+    """
+
+    def __init__(self, planes: int, dwords: int) -> None:
+        """Take memory for them."""
+        self.whole: NDArray[np.uint64] = np.zeros((planes, dwords), np.uint64)
+        self.octets: NDArray[np.uint64] = np.zeros((planes, 4 * dwords), np.uint64)
+
+
 class _NativeGroup:
     """One workgroup: its clocks, and the same as C sees them."""
 
-    def __init__(self, waves: Sequence[Wave]) -> None:
-        """Start with waves that have done nothing."""
+    def __init__(self, waves: Sequence[Wave], spare: list[_LdsStamps]) -> None:
+        """Start with waves that have done nothing.
+
+        Args:
+            waves: of the workgroup.
+            spare: stamps of workgroups that have ended; new pages cost more than old ones that are cleared.
+        """
         self.clocks = clocks = GroupClocks(waves[0].number, len(waves), waves[0].lds.size)
+        dwords = -(-waves[0].lds.size // 4)
+        self.stamps = spare.pop() if spare else _LdsStamps(1 + 2 * len(waves), dwords)
+        self.stamps.whole.fill(0)
         self.structure = _Group(
             first=clocks.first,
             count=clocks.count,
             clock=clocks.clock.ctypes.data,
             lds_clock=clocks.lds_clock.ctypes.data,
-            lds_writes=clocks.lds_writes.ctypes.data,
-            lds_others=clocks.lds_others.ctypes.data,
+            lds_dwords=dwords,
+            lds_whole=self.stamps.whole.ctypes.data,
+            lds_bytes=self.stamps.octets.ctypes.data,
             lds_sync=clocks.lds_sync.ctypes.data,
         )
 
@@ -115,6 +139,7 @@ class NativeTracker:
         self._waves: dict[int, NativeRaces] = {}
         self._failure: BaseException | None = None
         self._records = (_Record * MOST)()
+        self._spare: list[_LdsStamps] = []
         self._stamps: list[NDArray[np.uint64]] = []
         allocations = names.memory.allocations
         self._shadows = (_Shadow * max(1, len(allocations)))()
@@ -134,7 +159,7 @@ class NativeTracker:
 
     def start(self, waves: Sequence[Wave]) -> None:
         """See a workgroup that begins."""
-        group = self._groups[waves[0].identity.workgroup] = _NativeGroup(waves)
+        group = self._groups[waves[0].identity.workgroup] = _NativeGroup(waves, self._spare)
         for wave in waves:
             wave.races = self._waves[wave.number] = NativeRaces(self, group, wave)
 
@@ -164,7 +189,9 @@ class NativeTracker:
     def end(self, waves: Sequence[Wave]) -> None:
         """See that a workgroup has ended."""
         self.check()
-        self._scopes.forget(self._groups.pop(waves[0].identity.workgroup).clocks)
+        group = self._groups.pop(waves[0].identity.workgroup)
+        self._spare.append(group.stamps)
+        self._scopes.forget(group.clocks)
         for wave in waves:
             del self._waves[wave.number]
 

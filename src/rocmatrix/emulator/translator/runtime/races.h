@@ -42,8 +42,9 @@ struct race_group {
   s_u64 atomics;      // whether LDS was accessed atomically
   s_u64* clock;       // [count][count]
   s_u64* lds_clock;   // [count][2 * count]
-  s_u64* lds_writes;  // for each byte
-  s_u64* lds_others;  // [2 * count][bytes]: reads, atomics
+  s_u64 lds_dwords;
+  s_u64* lds_whole;   // [1 + 2 * count][dwords]
+  s_u64* lds_bytes;   // [1 + 2 * count][4 * dwords], of dwords that are split
   s_u64* lds_sync;    // for each dword [2 * count]
 };
 
@@ -211,11 +212,12 @@ OUTLINE void race_split(const struct race_shadow* S, s_u64 dword) {
   slot[0] = SPLIT;
 }
 
-INLINE void race_touch(const struct race_access* X, s_u64* slot, s_u64 lane, s_u64 first, s_u64 count) {
-  if (X->mode == RACE_READ) {
-    const s_u64 own = X->R->stamp >> 21 & 0xFFFFF;
-    // the usual read: nobody has written, and this wave was the last to read
-    if (!slot[0] && slot[1] && race_wave(slot[1]) == own) slot[1] = X->R->stamp;
+INLINE void race_touch(const struct race_access* X, s_u64* slot, s_u64 lane, s_u64 first, s_u64 count, s_u64 mode) {
+  if (mode == RACE_READ) {
+    // usual reads: nobody has written, and nobody has read before, or this wave, or another workgroup
+    const s_u64 near = race_wave(slot[1]) - X->R->group->first;
+    if (!slot[0] && (!slot[1] || near == X->R->number)) slot[1] = X->R->stamp;
+    else if (!slot[0] && near >= X->R->group->count && !X->R->acquired) slot[2] = X->R->stamp;
     else race_read_slots(X, slot, lane);
   } else {
     race_write_slots(X, slot, lane, first, count);
@@ -223,44 +225,62 @@ INLINE void race_touch(const struct race_access* X, s_u64* slot, s_u64 lane, s_u
 }
 
 // Sees an access of one lane; `learning` only looks for what can be learnt.
-INLINE void race_lane(const struct race_access* X, const struct race_shadow* S, s_u64 offset, s_u64 lane, int learning) {
-  const int whole = !(offset & 3) && !(X->size & 3);
-  for (s_u64 at = 0; at < X->size;) {
+INLINE void race_lane(const struct race_access* X, const struct race_shadow* S, s_u64 offset, s_u64 lane, s_u64 size,
+                      s_u64 mode, int learning) {
+  const int whole = !(offset & 3) && !(size & 3);
+  for (s_u64 at = 0; at < size;) {
     const s_u64 dword = (offset + at) >> 2;
     s_u64* slot = S->dwords + SLOTS * dword;
     if (whole && slot[0] != SPLIT) {
       if (learning) race_learn(X->R, slot[0]);
-      else race_touch(X, slot, lane, at, 4);
+      else race_touch(X, slot, lane, at, 4, mode);
       at += 4;
       continue;
     }
     race_split(S, dword);
-    for (const s_u64 end = race_least(X->size, 4 * (dword + 1) - offset); at < end; ++at) {
+    for (const s_u64 end = race_least(size, 4 * (dword + 1) - offset); at < end; ++at) {
       s_u64* byte = S->bytes + SLOTS * (offset + at);
       if (learning) race_learn(X->R, byte[0]);
-      else race_touch(X, byte, lane, at, 1);
+      else race_touch(X, byte, lane, at, 1, mode);
     }
   }
 }
 
-OUTLINE void race_global(struct wave* W, const s_u64* address, uint8_t* const* place, s_u64 mask, s_u64 size, s_u64 mode,
-                         const s_u32* const* in) {
-  struct races* R = W->races;
-  const struct race_access X = {W, R, address, place, in, mask, size, mode, IN_GLOBAL};
-  const s_u64 scope = SCOPE_OF(R->issue), me = R->group->first + R->number;
-  const int reads = mode == RACE_READ || (mode == RACE_ATOMIC && R->issue & RETURNS);
-  if (!mask) return;
-  if (scope >= OF_AGENT && reads && R->launch->released) R->launch->event(me, EVENT_OBSERVE, address, mask);
-  for (int learning = scope >= OF_WORKGROUP && reads; learning >= 0; --learning) {
-    const struct allocation* A = W->recent;
-    EACH(lane, mask) {
-      if (!holds(A, address[lane], size) && !(A = find(W, address[lane], size))) return;
-      const struct race_shadow* S = &R->launch->shadows[A - W->allocations];
-      if (S->dwords) race_lane(&X, S, address[lane] - A->address, lane, learning);
-    }
+#define RACE_GLOBAL(name, MODE)                                                                                         \
+  OUTLINE void race_global_##name(struct wave* W, const s_u64* address, uint8_t* const* place, s_u64 mask, s_u64 size,  \
+                                  const s_u32* const* in) {                                                             \
+    struct races* R = W->races;                                                                                         \
+    const struct race_access X = {W, R, address, place, in, mask, size, MODE, IN_GLOBAL};                               \
+    const s_u64 scope = SCOPE_OF(R->issue), me = R->group->first + R->number;                                           \
+    const int reads = MODE == RACE_READ || (MODE == RACE_ATOMIC && R->issue & RETURNS);                                 \
+    if (scope >= OF_AGENT && reads && R->launch->released) R->launch->event(me, EVENT_OBSERVE, address, mask);          \
+    if (scope >= OF_WORKGROUP && reads && race_global_lanes(&X, size, MODE, 1)) return;                                 \
+    if (race_global_lanes(&X, size, MODE, 0)) return;                                                                   \
+    if (scope >= OF_AGENT && MODE != RACE_READ && (race_counters(R, R->number)[RELEASES] || R->launch->released))       \
+      R->launch->event(me, EVENT_PUBLISH, address, mask);                                                               \
   }
-  if (scope >= OF_AGENT && mode != RACE_READ && (race_counters(R, R->number)[RELEASES] || R->launch->released))
-    R->launch->event(me, EVENT_PUBLISH, address, mask);
+
+// Sees all lanes of an access; says whether one of them is outside of memory.
+INLINE int race_global_lanes(const struct race_access* X, s_u64 size, s_u64 mode, int learning) {
+  const struct allocation* A = X->W->recent;
+  EACH(lane, X->mask) {
+    if (!holds(A, X->address[lane], size) && !(A = find(X->W, X->address[lane], size))) return 1;
+    const struct race_shadow* S = &X->R->launch->shadows[A - X->W->allocations];
+    if (S->dwords) race_lane(X, S, X->address[lane] - A->address, lane, size, mode, learning);
+  }
+  return 0;
+}
+
+RACE_GLOBAL(read, RACE_READ)
+RACE_GLOBAL(write, RACE_WRITE)
+RACE_GLOBAL(atomic, RACE_ATOMIC)
+
+INLINE void race_global(struct wave* W, const s_u64* address, uint8_t* const* place, s_u64 mask, s_u64 size, s_u64 mode,
+                        const s_u32* const* in) {
+  if (!mask) return;
+  if (mode == RACE_READ) race_global_read(W, address, place, mask, size, in);
+  else if (mode == RACE_WRITE) race_global_write(W, address, place, mask, size, in);
+  else race_global_atomic(W, address, place, mask, size, in);
 }
 
 OUTLINE void race_scalar(struct wave* W, s_u64 address, s_u64 size) {
@@ -276,6 +296,7 @@ OUTLINE void race_synchronise(const struct race_access* X) {
   const s_u64 n = R->group->count;
   s_u64* mine = R->group->lds_clock + R->number * 2 * n;
   const s_u64* c = race_counters(R, R->number);
+  R->group->atomics = 1;
   if (R->issue & RETURNS)
     EACH(lane, X->mask) {
       const s_u64* told = R->group->lds_sync + 2 * n * (X->address[lane] >> 2);
@@ -288,41 +309,90 @@ OUTLINE void race_synchronise(const struct race_access* X) {
   }
 }
 
-OUTLINE void race_lds_byte(const struct race_access* X, const s_u64* limits, s_u64 lane, s_u64 at) {
+// One stamped place of LDS, a dword or a byte of one that is split: its slots lie `stride` apart, the last plain write first,
+// then reads of each wave, then atomics of each wave.
+struct race_limits {
+  s_u64 of[MOST_AGENTS];  // up to which number each agent's accesses come before what the wave does now
+  s_u64 count, atomics, stamp;
+};
+
+OUTLINE void race_lds_slow(const struct race_access* X, const struct race_limits* limits, const s_u64* slot, s_u64 stride,
+                           s_u64 lane, s_u64 first, s_u64 count) {
   const struct race_group* G = X->R->group;
-  const s_u64 place = X->address[lane] + at, wrote = G->lds_writes[place], n = G->count;
+  const s_u64 wrote = slot[0], n = G->count;
   if (wrote == X->R->lds_stamp && X->mode == RACE_WRITE) race_collide(X, lane);
-  if (wrote >> 32 > limits[wrote >> 1 & 0x7F] && !race_same(X, lane, at, 1))
+  if (wrote >> 32 > limits->of[wrote >> 1 & 0x7F] && !race_same(X, lane, first, count))
     race_report(X, lane, wrote >> 8 & 0xFFFFFF, G->first + (wrote >> 1 & 0x7F) % n, 1, 0);
   // reads do not race with reads, nor atomics with atomics
-  const s_u64 end = X->mode == RACE_ATOMIC || !G->atomics ? n : 2 * n;
-  for (s_u64 i = X->mode == RACE_READ ? n : 0; i < end; ++i) {
-    const s_u64 other = G->lds_others[i * X->W->lds_size + place], wave = i < n ? i : i - n;
-    if (other >> 32 > limits[wave]) race_report(X, lane, other >> 8 & 0xFFFFFF, G->first + wave, i >= n, 0);
+  for (s_u64 i = X->mode == RACE_READ ? n : 0; i < (X->mode == RACE_ATOMIC ? n : 2 * n); ++i) {
+    const s_u64 other = slot[(1 + i) * stride], wave = i < n ? i : i - n;
+    if (other >> 32 > limits->of[wave]) race_report(X, lane, other >> 8 & 0xFFFFFF, G->first + wave, i >= n, 0);
   }
 }
 
-OUTLINE void race_lds(struct wave* W, uint8_t* const* place, s_u64 mask, s_u64 size, s_u64 mode, const s_u32* const* in) {
-  struct races* R = W->races;
-  struct race_group* G = R->group;
-  const s_u64 n = G->count, me = R->number;
-  s_u64 address[LANES], limits[MOST_AGENTS];
-  const struct race_access X = {W, R, address, place, in, mask, size, mode, IN_LDS};
-  EACH(lane, mask) address[lane] = (s_u64)(place[lane] - W->lds);
-  if (mode == RACE_ATOMIC) {
-    G->atomics = 1;
-    race_synchronise(&X);
-  }
-  for (s_u64 i = 0; i < 2 * n; ++i) limits[i] = G->lds_clock[me * 2 * n + i];
-  const int loads = !!(R->issue & TO_LDS);
-  limits[me] = loads ? race_counters(R, me)[LGKM_DONE] : ~0ull;
-  limits[n + me] = loads ? ~0ull : race_counters(R, me)[VM_DONE];
-  const s_u64 row = mode == RACE_ATOMIC ? n + me : me;
-  s_u64* stamps = mode == RACE_WRITE ? G->lds_writes : G->lds_others + row * W->lds_size;
-  EACH(lane, mask) {
-    for (s_u64 at = 0; at < size; ++at) {
-      race_lds_byte(&X, limits, lane, at);
-      stamps[address[lane] + at] = R->lds_stamp;
+INLINE void race_lds_touch(const struct race_access* X, const struct race_limits* limits, s_u64* slot, s_u64 stride,
+                           s_u64 mine, s_u64 lane, s_u64 first, s_u64 count, s_u64 mode) {
+  const s_u64 n = limits->count, wrote = slot[0];
+  s_u64 wrong = wrote >> 32 > limits->of[wrote >> 1 & 0x7F];
+  if (mode == RACE_WRITE) wrong |= wrote == limits->stamp;
+  if (mode != RACE_READ)
+    for (s_u64 i = 0; i < n; ++i) wrong |= slot[(1 + i) * stride] >> 32 > limits->of[i];
+  if (mode != RACE_ATOMIC && limits->atomics)
+    for (s_u64 i = 0; i < n; ++i) wrong |= slot[(1 + n + i) * stride] >> 32 > limits->of[i];
+  if (wrong) race_lds_slow(X, limits, slot, stride, lane, first, count);
+  slot[mine * stride] = limits->stamp;
+}
+
+// Gives each byte of a dword of LDS the dword's slots.
+OUTLINE void race_lds_split(const struct race_group* G, s_u64 dword) {
+  const s_u64 dwords = G->lds_dwords;
+  if (G->lds_whole[dword] == SPLIT) return;
+  for (s_u64 i = 0; i < 1 + 2 * G->count; ++i)
+    for (s_u64 byte = 0; byte < 4; ++byte) G->lds_bytes[4 * (i * dwords + dword) + byte] = G->lds_whole[i * dwords + dword];
+  G->lds_whole[dword] = SPLIT;
+}
+
+INLINE void race_lds_lane(const struct race_access* X, const struct race_limits* limits, s_u64 mine, s_u64 offset,
+                          s_u64 lane, s_u64 size, s_u64 mode) {
+  const struct race_group* G = X->R->group;
+  const int whole = !(offset & 3) && !(size & 3);
+  for (s_u64 at = 0; at < size;) {
+    const s_u64 dword = (offset + at) >> 2;
+    if (whole && G->lds_whole[dword] != SPLIT) {
+      race_lds_touch(X, limits, G->lds_whole + dword, G->lds_dwords, mine, lane, at, 4, mode);
+      at += 4;
+      continue;
     }
+    race_lds_split(G, dword);
+    for (const s_u64 end = race_least(size, 4 * (dword + 1) - offset); at < end; ++at)
+      race_lds_touch(X, limits, G->lds_bytes + offset + at, 4 * G->lds_dwords, mine, lane, at, 1, mode);
   }
+}
+
+#define RACE_LDS(name, MODE)                                                                                            \
+  OUTLINE void race_lds_##name(struct wave* W, uint8_t* const* place, s_u64 mask, s_u64 size, const s_u32* const* in) { \
+    struct races* R = W->races;                                                                                         \
+    const struct race_group* G = R->group;                                                                              \
+    const s_u64 n = G->count, me = R->number;                                                                           \
+    s_u64 address[LANES];                                                                                               \
+    struct race_limits limits = {.count = n, .atomics = G->atomics, .stamp = R->lds_stamp};                             \
+    const struct race_access X = {W, R, address, place, in, mask, size, MODE, IN_LDS};                                  \
+    EACH(lane, mask) address[lane] = (s_u64)(place[lane] - W->lds);                                                     \
+    if (MODE == RACE_ATOMIC) race_synchronise(&X);                                                                      \
+    for (s_u64 i = 0; i < 2 * n; ++i) limits.of[i] = G->lds_clock[me * 2 * n + i];                                      \
+    const int loads = !!(R->issue & TO_LDS);                                                                            \
+    limits.of[me] = loads ? race_counters(R, me)[LGKM_DONE] : ~0ull;                                                    \
+    limits.of[n + me] = loads ? ~0ull : race_counters(R, me)[VM_DONE];                                                  \
+    const s_u64 mine = MODE == RACE_WRITE ? 0 : MODE == RACE_READ ? 1 + me : 1 + n + me;                                \
+    EACH(lane, mask) race_lds_lane(&X, &limits, mine, address[lane], lane, size, MODE);                                 \
+  }
+
+RACE_LDS(read, RACE_READ)
+RACE_LDS(write, RACE_WRITE)
+RACE_LDS(atomic, RACE_ATOMIC)
+
+INLINE void race_lds(struct wave* W, uint8_t* const* place, s_u64 mask, s_u64 size, s_u64 mode, const s_u32* const* in) {
+  if (mode == RACE_READ) race_lds_read(W, place, mask, size, in);
+  else if (mode == RACE_WRITE) race_lds_write(W, place, mask, size, in);
+  else race_lds_atomic(W, place, mask, size, in);
 }
