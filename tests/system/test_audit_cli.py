@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rocmatrix.cli.main import main
 from tests.golden.make_dist import DIST
@@ -86,6 +89,7 @@ def test_people_see_each_binary_with_its_kernels_and_a_verdict_of_all(capsys: Ca
     out = capsys.readouterr().out
     assert out.count("libamdhip64.so.7") == 2
     assert "waves/SIMD" in out
+    assert out.count("signature: absent") == 2
     assert out.splitlines()[-1] == f"audit {SCALE}: 2 variants, 0 failed"
 
 
@@ -97,6 +101,24 @@ def test_the_same_finding_in_many_places_is_told_once(kernel: Path, capsys: Capt
     out = capsys.readouterr().out
     assert out.count("it imports scale by its absolute name") == 1
     assert "and 3 more places" in out
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_kernel_with_changed_bytes_is_judged_shown_and_compared(tmp_path: Path, data: st.DataObject) -> None:
+    """Whatever the bytes of its files: findings or a message, a valid SARIF log, a table, a difference; no crash."""
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        root = Path(shutil.copytree(SCALE, Path(folder) / "scale"))
+        for _ in range(data.draw(st.integers(1, 3))):
+            path = data.draw(st.sampled_from(sorted(path for path in root.rglob("*") if path.is_file())))
+            content = bytearray(path.read_bytes())
+            place = data.draw(st.integers(0, len(content)))
+            content[place : place + data.draw(st.integers(0, 64))] = data.draw(st.binary(max_size=64))
+            path.write_bytes(content)
+        code = main(["audit", str(root), "-q", "--sarif", str(root / "x.sarif")])
+        assert code in {0, 5}
+        sarif(root / "x.sarif")
+        assert main(["audit", str(root), "--against", str(SCALE), "--json"]) == 0
 
 
 def test_a_difference_is_shown_and_is_no_failure(kernel: Path, capsys: Capture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocmatrix.audit.content_facts import SignatureFacts
 from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.reading import read_everything
@@ -26,6 +27,7 @@ class PathAudit:
         outcome: ``failed`` if any finding is an error.
         rules: ids of the rules that were applied.
         waived: findings that the kernel's author waived; none where no matrix.yaml speaks of it.
+        signature: state of the signature bundle; ``None`` for a lone file.
         prefix: what the places in findings are relative to; the folder of the variant or of the file.
         backend: what it runs on, as its name says; ``rocm`` where no name says anything.
     """
@@ -39,6 +41,7 @@ class PathAudit:
     waived: tuple[WaivedFinding, ...] = ()
     backend: str = "rocm"
     prefix: str = ""
+    signature: SignatureFacts | None = None
 
 
 def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool = False) -> PathAudit:
@@ -80,6 +83,7 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
         findings=findings,
         device_files=tuple(device_file_facts(file) for file in facts.device_files),
         backend=expected.backend,
+        signature=facts.contents.signature,
         prefix=str(path if path.is_dir() else path.parent),
     )
 

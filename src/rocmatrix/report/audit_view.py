@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rocmatrix.audit.content_facts import SignatureFacts, SignatureState
 from rocmatrix.audit.kernel_audit import AuditSet
 from rocmatrix.audit.path import PathAudit
 from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome, Severity, WaivedFinding
@@ -40,6 +41,9 @@ def show_path_audit(audited: PathAudit, console: Console, *, brief: bool = False
         console.print(Text(one_line(audited.path), style="bold"), soft_wrap=True)
         _show_binaries(audited, console)
         _show_kernels(audited, console)
+    if not brief and audited.signature is not None:
+        console.print(Text(f"signature: {_signature(audited.signature)}"), soft_wrap=True)
+        console.print()
     for finding in grouped(audited.findings):
         show_finding(dataclasses.replace(finding, where=_place(audited, finding.where)), console)
     for waived in audited.waived:
@@ -47,6 +51,12 @@ def show_path_audit(audited: PathAudit, console: Console, *, brief: bool = False
     style = "bold green" if audited.outcome is Outcome.PASSED else "bold red"
     said = f"audit {one_line(audited.path)}: {audited.outcome.value}: {counts(audited.findings, audited.waived)}"
     console.print(Text(f"{said} by {count(len(audited.rules), 'rule')}", style=style), soft_wrap=True)
+
+
+def _signature(found: SignatureFacts) -> str:
+    by = f", by {one_line(found.signer)}" if found.signer else ""
+    known = " (not verified here)" if found.state is SignatureState.PRESENT else ""
+    return f"{found.state.value}{by}{known}"
 
 
 def counts(findings: Sequence[Finding], waived: Sequence[WaivedFinding] = ()) -> str:
