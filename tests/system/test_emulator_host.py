@@ -88,6 +88,7 @@ def execute(
     folder: Path,
     translated: bool = False,
     case_seconds: float = CASE_SECONDS,
+    seed: int = 0,
 ) -> Execution:
     """Run the cases of these names, or all that end."""
     folder.mkdir()
@@ -98,6 +99,7 @@ def execute(
         budget=None,
         translated=translated,
         case_seconds=case_seconds,
+        seed=seed,
     )
     chosen = tuple(case for case in cases if (case.name in names if names else case.name != HANGS))
     return executor.run(unit, payload, tests, chosen, progress=lambda *_: None)
@@ -147,6 +149,35 @@ def test_faults_name_kernel_instruction_and_place(results: dict[str, CaseResult]
     assert "overrunEPKfPfi at 0x" in results["overrun"].detail
     assert "global_store_dword" in results["overrun"].detail
     assert "(workgroup (1, 0, 0) wave 0 lane 36 address 0x60000" in results["overrun"].detail
+
+
+def test_what_no_kernel_wrote_is_a_finding_beside_the_wrong_number(results: dict[str, CaseResult]) -> None:
+    (finding,) = results["unwritten"].findings
+    assert (finding.kind, finding.instruction) == ("never written", None)
+    assert finding.text in results["unwritten"].detail
+    assert results["unwritten"].share == 0.99
+    assert (results["scale"].findings, results["scale"].share, results["scale"].launches) == ((), 1.0, 2)
+    assert results["scale"].instructions > 0
+
+
+def test_kernels_that_do_not_wait_fail_though_their_numbers_are_right(probe: Probe, tmp_path: Path) -> None:
+    """On the emulator loads arrive at once; on a GPU they do not."""
+    payload = patched(probe.payload, tmp_path / "payload", WAIT, NOTHING, size=4)
+    (result,) = execute(probe.unit, payload, probe.tests, "shift", folder=tmp_path / "scratch").results
+    assert (result.passed, result.share) == (False, 1.0)
+    assert {finding.kind for finding in result.findings} == {"missing wait"}
+    assert result.detail.startswith(result.findings[0].text)
+    assert "all of 100 elements within tolerance" in result.detail
+
+
+def test_the_same_seed_makes_the_same_run_and_another_one_other_inputs(probe: Probe, tmp_path: Path) -> None:
+    errors = [
+        execute(probe.unit, probe.payload, probe.tests, "wrong", folder=tmp_path / str(number), seed=seed)
+        .results[0]
+        .max_abs_error
+        for number, seed in enumerate((0, 7, 7))
+    ]
+    assert errors[0] != errors[1] == errors[2]
 
 
 def test_a_launcher_that_never_returns_is_ended_and_named(probe: Probe, tmp_path: Path) -> None:
@@ -259,8 +290,25 @@ def test_the_stand_in_has_the_numbers_of_torch() -> None:
 SMALLEST = "single-1x1x128-nn"
 MATRIX_INSTRUCTION = b"\xf3\xd3"
 """Upper half of the first word of v_mfma_f32_16x16x32_fp8_fp8 (CDNA 3 ISA document, VOP3P-MAI: opcode 0x73)."""
+WAIT = b"\x8c\xbf"
+"""Upper half of s_waitcnt (SOPP, opcode 12)."""
 NOTHING = b"\x00\x00\x80\xbf"
 """s_nop 0."""
+
+
+def patched(payload: Path, copy: Path, upper_half: bytes, by: bytes, *, size: int) -> Path:
+    """Copy a payload with every instruction of some upper half of its first word replaced."""
+    shutil.copytree(payload, copy)
+    (binary,) = copy.rglob("*.so")
+    data = bytearray(binary.read_bytes())
+    code = data.index(PLAIN_MAGIC)
+    places = [place for place in range(code, len(data) - size, 4) if data[place + 2 : place + 4] == upper_half]
+    assert places, "the machine code has no such instruction"
+    for place in places:
+        data[place : place + size] = by
+    binary.chmod(0o644)
+    binary.write_bytes(data)
+    return copy
 
 
 def test_the_main_job_says_that_it_emulated(main_job: MainJob) -> None:
@@ -292,16 +340,9 @@ def test_the_translator_comes_to_the_same_numbers(main_job: MainJob, tmp_path: P
 
 def test_a_gemm_without_its_matrix_instructions_fails(main_job: MainJob, tmp_path: Path) -> None:
     unit = main_job.plan.units[0]
-    payload = tmp_path / "payload"
-    shutil.copytree(main_job.store.payload(unit.id), payload)
-    (binary,) = payload.rglob("*.so")
-    data = bytearray(binary.read_bytes())
-    places = [place for place in range(0, len(data) - 8, 4) if data[place + 2 : place + 4] == MATRIX_INSTRUCTION]
-    assert len(places) > 50, "the machine code has no matrix instructions"
-    for place in places:
-        data[place : place + 8] = NOTHING + NOTHING
-    binary.chmod(0o644)
-    binary.write_bytes(data)
+    payload = patched(
+        main_job.store.payload(unit.id), tmp_path / "payload", MATRIX_INSTRUCTION, NOTHING + NOTHING, size=8
+    )
     tests = ROOT / "kernels/gemm/tests"
     whole = execute(unit, main_job.store.payload(unit.id), tests, SMALLEST, folder=tmp_path / "whole")
     broken = execute(unit, payload, tests, SMALLEST, folder=tmp_path / "broken")

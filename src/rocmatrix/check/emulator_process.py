@@ -171,6 +171,8 @@ def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> C
         first, *rest = seen.findings
         more = f" (and {len(rest)} more)" if rest else ""
         detail = f"{first}{more}; the numbers: {detail}"
+    if host.unseen:
+        detail += f"; no detector looked at: {'; '.join(host.unseen)}"
     return _result(case, seen, started, detail, passed=passed)
 
 
