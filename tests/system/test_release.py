@@ -14,10 +14,12 @@ from rocmatrix.errors import ReleaseError
 from rocmatrix.events import discard
 from rocmatrix.release.api_hub import ApiHub, limit_requests
 from rocmatrix.release.credentials import Credential
-from rocmatrix.release.persistence import Patience
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.publication import Released, Wanted
 from rocmatrix.release.stage import publish
 from rocmatrix.release.trees import Tree
+from rocmatrix.release.view import View
+from rocmatrix.release.withdrawal import Withdrawn, withdraw
 from tests.system.hub import READER, STRANGER, WRITER, RunningHub, serving
 from tests.system.release_source import REPOSITORY, Source, git, make_source
 
@@ -216,6 +218,44 @@ def test_who_may_not_write_is_told_what_to_ask_for(hub: RunningHub, source: Sour
     assert token not in str(caught.value)
     assert "role write" in str(caught.value) or "credential" in str(caught.value)
     assert references(hub) == before
+
+
+# -- withdrawing ---------------------------------------------------------------------------------------------------
+
+
+def ours(files: Tree) -> Tree:
+    return {path: file for path, file in files.items() if path.startswith("build/torch-stable-abi")}
+
+
+def yank(hub: RunningHub, source: Source, tag: str) -> Withdrawn:
+    there = ApiHub(hub.endpoint, Credential(token=WRITER, source="a test"))
+    persistence = Persistence(SystemClock(), QUICK, lambda _: None)
+    view = View(hub=there, persistence=persistence, repository=REPOSITORY)
+    return withdraw(view, source.kernel, tag, "wrong numbers for K = 384", lambda _: None)
+
+
+def test_a_withdrawn_release_gives_users_the_one_before_and_keeps_its_tag(
+    hub: RunningHub, source: Source, changed: Source, tmp_path: Path
+) -> None:
+    first, second = release(hub, source), release(hub, changed)
+    theirs = others(hub, "torch213-cxx11-cu130-x86_64-linux")
+    withdrawn = yank(hub, source, "v2.1.0")
+    assert (withdrawn.restored, withdrawn.changed) == (TAG, True)
+    now = tree(hub, BRANCH)
+    assert ours(now) == ours(tree(hub, first.commit)) != ours(tree(hub, second.commit))
+    assert theirs.keys() <= now.keys()
+    assert references(hub)[1] == {TAG: first.commit, "v2.1.0": second.commit}
+    assert yank(hub, source, "v2.1.0").commit == withdrawn.commit
+    release(hub, make_source(tmp_path / "third", tag="v2.2.0", line="THIRD = True"))
+    card = hub.api().hf_hub_download(REPOSITORY, "README.md", repo_type=KERNEL, local_dir=tmp_path / "card")
+    assert "`v2.1.0`: wrong numbers for K = 384" in Path(card).read_text()
+
+
+def test_the_only_release_withdrawn_leaves_other_peoples_variants(hub: RunningHub, source: Source) -> None:
+    release(hub, source)
+    theirs = others(hub, "torch213-cxx11-cu130-x86_64-linux")
+    assert yank(hub, source, TAG).restored is None
+    assert {path for path in tree(hub, BRANCH) if path.startswith("build/")} == set(theirs)
 
 
 # -- the command line ----------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from rocmatrix.cli import (
     streams,
     verify,
     why,
+    yank,
 )
 from rocmatrix.cli.options import Parser, Verb, add_common
 from rocmatrix.errors import ExitCode, RocmatrixError
@@ -38,6 +39,7 @@ VERBS: tuple[Verb, ...] = (
     collect.VERB,
     rehearse.VERB,
     release.VERB,
+    yank.VERB,
     diff.VERB,
     why.VERB,
     hub.VERB,

@@ -15,10 +15,11 @@ from rocmatrix.release.content import attributes
 from rocmatrix.release.final_tree import change, holds, owners, require_ours
 from rocmatrix.release.hub import Change, MovedError, References
 from rocmatrix.release.journal import JournalFile, Step
-from rocmatrix.release.source_tag import Release, read_version
-from rocmatrix.release.trees import ATTRIBUTES, Tree, changed_between, compare, file_of, variants_of
+from rocmatrix.release.source_tag import Release, previous_release
+from rocmatrix.release.trees import ATTRIBUTES, LocalFile, Tree, changed_between, compare, file_of, variants_of
 from rocmatrix.release.verification import Expectations, require_nothing_dropped, verify
 from rocmatrix.release.view import View
+from rocmatrix.release.withdrawn import read_withdrawn, with_section
 
 MAIN, CARD = "main", "README.md"
 _RESTARTS = 5
@@ -197,19 +198,13 @@ class Publication:
     def _verify(self, commit: str, references: References) -> None:
         self._tell(f"verifying {commit[:12]}: every file fetched anew, every promise resolved by the client")
         verify(self._view, commit, self._wanted.expectations)
-        previous = self._previous(references)
+        withdrawn = {each.tag for each in read_withdrawn(self._view, references.branches[MAIN])}
+        previous = previous_release(references.tags, self._wanted.release.tag, withdrawn)
         if previous is not None:
             before = variants_of(self._view.tree(references.tags[previous]))
             after = variants_of(self._view.tree(commit))
             require_nothing_dropped(before, after, self._wanted.expectations, tag=previous)
         self._journal.done(Step.VERIFY, commit)
-
-    def _previous(self, references: References) -> str | None:
-        """Return the last release of this major version before this one."""
-        this = self._wanted.release
-        known = [each for tag in references.tags if (each := read_version(tag)) and not each.preliminary]
-        before = [each for each in known if each.major == this.major and each.order < this.order]
-        return max(before, key=lambda each: each.order).tag if before else None
 
     def _promote(self, base: _Base, todo: Change, staged: str) -> str:
         """Let the version branch hold what was verified, in one step."""
@@ -269,15 +264,21 @@ class Publication:
             )
 
     def _card(self) -> None:
-        view, card = self._view, file_of(self._wanted.card)
+        view = self._view
+
+        def card(main: str) -> LocalFile:
+            return file_of(with_section(self._wanted.card, read_withdrawn(view, main)))
 
         def look() -> str | None:
-            head = view.references().branches[MAIN]
-            return head if card.matches(view.tree(head).get(CARD)) else None
+            main = view.references().branches[MAIN]
+            return main if card(main).matches(view.tree(main).get(CARD)) else None
 
         def act() -> None:
-            todo = Change(additions={CARD: card}, deletions=(), message=f"Card of {self._wanted.release.tag}")
-            view.hub.commit(view.repository, MAIN, todo, parent=view.references().branches[MAIN])
+            main = view.references().branches[MAIN]
+            message = f"Card of {self._wanted.release.tag}"
+            view.hub.commit(
+                view.repository, MAIN, Change(additions={CARD: card(main)}, deletions=(), message=message), parent=main
+            )
 
         self._journal.done(Step.CARD, view.persistence.ensure("the card", look, act))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,22 @@ def read_version(tag: str) -> Release | None:
     major, minor, patch = (int(match[name]) for name in ("major", "minor", "patch"))
     preliminary = match["pre"] is not None
     return Release(source=tag, tag=tag, major=major, order=(major, minor, patch), preliminary=preliminary)
+
+
+def previous_release(tags: Iterable[str], tag: str, withdrawn: Collection[str]) -> str | None:
+    """Return the last release of the same major version before one, pre-releases and withdrawn ones aside.
+
+    Args:
+        tags: on the Hub.
+        tag: the release that is asked about.
+        withdrawn: tags that do not count.
+    """
+    this = read_version(tag)
+    known = [version for name in tags if name not in withdrawn and (version := read_version(name))]
+    earlier = [
+        each for each in known if this and not each.preliminary and each.major == this.major and each.order < this.order
+    ]
+    return max(earlier, key=lambda each: each.order).tag if earlier else None
 
 
 def read_tag(source: str, kernel: PlannedKernel, *, several: bool) -> Release:

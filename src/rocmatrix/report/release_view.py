@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rocmatrix.release.why import Explanation
+from rocmatrix.release.withdrawal import Withdrawn
 from rocmatrix.releasing.comparison import Comparison
 from rocmatrix.releasing.model import Outcome, Result
 from rocmatrix.releasing.rehearsal import Rehearsal
@@ -68,3 +69,14 @@ def show_users(found: Comparison, console: Console) -> None:
     """Print which users are gained and lost."""
     for what, pairs in (("gained", found.gained), ("lost", found.lost)):
         console.print(f"users {what}: {', '.join(pairs) or 'none'}", soft_wrap=True)
+
+
+def show_withdrawal(found: Withdrawn, console: Console) -> None:
+    """Print what users get now."""
+    if not found.changed:
+        now = f"{found.branch} does not hold it, and stays as it is"
+    elif found.restored:
+        now = f"{found.branch} holds {found.restored} again"
+    else:
+        now = f"no earlier release is left, and {found.branch} holds no variant of ours"
+    console.print(f"withdrawn: {one_line(found.tag)}; {now} (commit {found.commit})", soft_wrap=True)

@@ -1,0 +1,46 @@
+"""``rocmatrix yank``: withdraw a release; its tag stays, and users get the one before."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from rocmatrix.cli.options import Verb
+from rocmatrix.cli.release import add_hub
+from rocmatrix.errors import ExitCode, InputError
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's own options."""
+    parser.add_argument("tag", metavar="TAG", help="the release, by its tag, e.g. v1.1.0")
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="for the card, one sentence")
+    add_hub(parser)
+
+
+def execute(arguments: argparse.Namespace) -> ExitCode:
+    """Withdraw; exit 7 if the Hub does not allow it."""
+    if not arguments.reason.strip():
+        raise InputError("users are told the reason, and it is empty", where="--reason")
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
+    from rocmatrix.releasing.withdraw import yank  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.release_view import show_withdrawal  # noqa: PLC0415
+    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
+
+    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
+    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+        result = yank(arguments.tag, arguments.reason, out=arguments.out, hub=arguments.hub, emit=reporter.emit)
+    if arguments.json:
+        write_document(result, sys.stdout)
+    show_withdrawal(result, make_console(sys.stderr if arguments.json else sys.stdout))
+    return ExitCode.DONE
+
+
+VERB = Verb(
+    name="yank",
+    summary="withdraw a release: users get the one before it, the card says why, the tag stays",
+    declare=declare,
+    execute=execute,
+)

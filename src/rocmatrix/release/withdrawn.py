@@ -1,0 +1,57 @@
+"""Releases that were withdrawn: a list on ``main``, which the card shows and later releases read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocmatrix import document
+from rocmatrix.document import DocumentError
+from rocmatrix.errors import ReleaseError
+from rocmatrix.release.trees import LocalFile, file_of
+from rocmatrix.release.view import View
+
+LIST = ".rocmatrix/withdrawn.json"
+_HEADING = "## Withdrawn releases"
+_MAIN = "main"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawal:
+    """One of them: its tag on the Hub, and the author's reason."""
+
+    tag: str
+    reason: str
+
+
+def read_withdrawn(view: View, main: str) -> tuple[Withdrawal, ...]:
+    """Return the releases that were withdrawn.
+
+    Args:
+        view: the repository.
+        main: the head of ``main``.
+
+    Raises:
+        ReleaseError: the list is not what rocmatrix wrote.
+    """
+    content = view.read(main, LIST)
+    if not content:
+        return ()
+    try:
+        return document.from_json(content, tuple[Withdrawal, ...])
+    except DocumentError as err:
+        fix = f"Put {LIST} on {_MAIN} back to what it was."
+        raise ReleaseError(f"it is no list of withdrawn releases: {err}", where=view.repository, fix=fix) from err
+
+
+def list_of(withdrawn: tuple[Withdrawal, ...]) -> LocalFile:
+    """Return the list as a file."""
+    return file_of(document.to_json(withdrawn))
+
+
+def with_section(card: bytes, withdrawn: tuple[Withdrawal, ...]) -> bytes:
+    """Return a card whose last section names the withdrawn releases; a section that is there is replaced."""
+    text = card.decode("utf-8", "replace").partition(f"\n{_HEADING}\n")[0].rstrip()
+    if not withdrawn:
+        return f"{text}\n".encode()
+    lines = [f"- `{each.tag}`: {' '.join(each.reason.split())}" for each in withdrawn]
+    return f"{text}\n\n{_HEADING}\n\n{chr(10).join(lines)}\n".encode()
