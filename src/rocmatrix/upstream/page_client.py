@@ -101,10 +101,10 @@ def _patiently(session: requests.Session, url: str) -> requests.Response:
         if answer.status_code not in _BUSY:
             return answer
         asked = answer.headers.get("Retry-After", "")
-        wait = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else float(attempt)  # noqa: PLR2004 - digits of a number of seconds
+        wait = float(asked) if asked.isascii() and asked.isdigit() else float(attempt)  # too many digits are infinite
         answer.close()
         if attempt == _MOST_TRIES or wait > _LONGEST_WAIT:
-            later = f", and asks to come back in {wait:.0f} s" if wait > _LONGEST_WAIT else ""
+            later = f", and asks to come back in more than {_LONGEST_WAIT:.0f} s" if wait > _LONGEST_WAIT else ""
             raise PageError(f"it is busy ({answer.status_code}){later}")
         time.sleep(wait)
     raise AssertionError("the last try returns or raises")

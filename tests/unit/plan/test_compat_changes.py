@@ -81,7 +81,7 @@ def proposal_of(found: Survey) -> tuple[bytes, int]:
     return made.content, len(made.changes)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(found=surveys)
 def test_whatever_is_found_the_text_says_it_and_a_second_time_there_is_nothing_to_write(found: Survey) -> None:
     content, _ = proposal_of(found)
