@@ -49,7 +49,10 @@ class NoDecoder:
 
 
 class Budget:
-    """How much of a file is read at most, counted. What would go beyond it raises ``UnreadableError`` instead."""
+    """How much of a file is read at most, counted. What would go beyond it raises ``UnreadableError`` instead.
+
+    Once something about metadata did, no more of it is read: a file that goes so far is not read for its sake.
+    """
 
     def __init__(self) -> None:
         """Start with nothing spent."""
@@ -63,21 +66,23 @@ class Budget:
 
     def metadata(self, size: int) -> None:
         """Count bytes of a metadata note that is to be read."""
-        if self._metadata + size > MAX_METADATA:
-            raise UnreadableError(f"its metadata was not read: no more than {MAX_METADATA} bytes of one file are")
         self._metadata += size
+        if self._metadata > MAX_METADATA:
+            raise UnreadableError(f"its metadata was not read: no more than {MAX_METADATA} bytes of one file are")
+        self.kernels(0)
+        self.layout(0)
 
     def kernels(self, count: int) -> None:
         """Count kernels of a code object."""
-        if self._kernels + count > MAX_KERNELS:
-            raise UnreadableError(f"its metadata was not read: no more than {MAX_KERNELS} kernels of one file are")
         self._kernels += count
+        if self._kernels > MAX_KERNELS:
+            raise UnreadableError(f"its metadata was not read: no more than {MAX_KERNELS} kernels of one file are")
 
     def layout(self, size: int) -> None:
         """Count bytes of a layout of arguments."""
-        if self._layouts + size > MAX_LAYOUTS:
-            raise UnreadableError(f"its metadata was not read: the arguments take more than {MAX_LAYOUTS} bytes")
         self._layouts += size
+        if self._layouts > MAX_LAYOUTS:
+            raise UnreadableError(f"its metadata was not read: the arguments take more than {MAX_LAYOUTS} bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
