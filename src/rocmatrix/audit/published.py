@@ -121,7 +121,7 @@ def audit_published(
     files = _selected(files, only, name)
     size = sum(file.size for file in files)
     if size > max_bytes:
-        what = f"its files have {size / 1e6:,.0f} MB, and {max_bytes / 1e6:,.0f} MB may be downloaded"
+        what = f"its files have {size / 1e6:,.1f} MB, and {max_bytes / 1e6:,.1f} MB may be downloaded"
         raise InputError(what, where=name, fix="Raise --max-mb, or choose variants with --only.")
     emit(Notice(level="info", message=f"{len(files)} files, {size / 1e6:,.1f} MB of commit {commit[:12]}", where=name))
     with tempfile.TemporaryDirectory(prefix="rocmatrix-verify-") as folder:
