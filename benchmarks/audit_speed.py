@@ -4,8 +4,8 @@
 100 MB of code objects for 20 GPUs in 30 bundles) and llvm-readelf and llvm-objdump of LLVM 19 or later. A library that
 is given is read instead. Both sides are timed in processes of their own: the audit reads the library, LLVM's tools
 print what it would have to be read from: ELF tables of the library, then headers and metadata of all its code objects,
-which are cut out for them beforehand. It fails if the audit takes more than ten seconds of processor time, more than 400 MB,
-or more than three times what LLVM's tools take.
+which are cut out for them beforehand. It fails if the audit takes more than ten seconds of processor time, more than
+400 MB, or more than three times what LLVM's tools take.
 """
 
 from __future__ import annotations
