@@ -33,6 +33,13 @@ def step_of(encoding: bytes) -> Step:
 
 
 @lru_cache(maxsize=_REMEMBERED)
+def _placed(encoding: bytes, address: int) -> Step:
+    """Return what the bytes of an instruction mean at an address."""
+    known = step_of(encoding)
+    return replace(known, instruction=replace(known.instruction, address=address))
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def _size_of(word: bytes) -> int:
     """Return how long an instruction is that begins with a word; the first word decides."""
     return decode(word.ljust(_LONGEST, b"\0"), 0).size
@@ -63,11 +70,10 @@ class Code:
         first = address - segment.address
         try:
             size = _size_of(segment.data[first : first + _WORD])
-            known = step_of(segment.data[first : first + size])
+            return _placed(segment.data[first : first + size], address)
         except UnsupportedError:
             decode(segment.data[first : first + _LONGEST], address)  # the same refusal, with the place
             raise
-        return replace(known, instruction=replace(known.instruction, address=address))
 
     def _segment(self, address: int) -> Segment:
         for segment in self._segments:

@@ -71,10 +71,9 @@ class Table:
         """Return what is known of a matrix instruction."""
         return next((kind for pattern, kind in self.patterns if pattern.fullmatch(name)), None)
 
-    @property
-    def horizon(self) -> int:
-        """Wait states behind which nothing is a hazard any more."""
-        return max(max(rule.wait, *rule.passes, 0) for rule in self.rules)
+    def by_producer(self, role: str) -> tuple[Rule, ...]:
+        """Return the rules whose first instruction plays a part."""
+        return tuple(rule for rule in self.rules if rule.producer == role)
 
 
 @cache

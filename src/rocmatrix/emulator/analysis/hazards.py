@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rocmatrix.emulator.analysis.code import Block, Step
 from rocmatrix.emulator.analysis.effects import register_name
@@ -19,16 +19,26 @@ class Danger:
     """What an instruction leaves behind: a rule, and how long it holds.
 
     Attributes:
-        producer: the instruction.
         rule: what the table says.
         role: the part that the instruction plays.
         needed: wait states.
     """
 
-    producer: Step
     rule: Rule
     role: Role
     needed: int
+
+
+@lru_cache(maxsize=1 << 16)
+def dangers_of(encoding: bytes) -> tuple[Danger, ...]:
+    """Return what an instruction leaves behind, by its bytes."""
+    roles = roles_of(encoding)
+    return tuple(
+        Danger(rule=rule, role=role, needed=rule.needed(roles.passes))
+        for role in roles.produces
+        for rule in hazard_table().by_producer(role.name)
+        if rule.needed(roles.passes)
+    )
 
 
 Recent = dict[int, int]
@@ -45,21 +55,13 @@ class _Finder:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._rules: dict[str, list[Rule]] = defaultdict(list)
-        for rule in hazard_table().rules:
-            self._rules[rule.producer].append(rule)
-        self._roles: dict[int, Roles] = {step.instruction.address: roles_of(step.encoding) for step in graph.steps}
-        self._dangers = {step.instruction.address: tuple(self._left_by(step)) for step in graph.steps}
+        self._steps = {step.instruction.address: step for step in graph.steps}
+        self._roles: dict[int, Roles] = {address: roles_of(step.encoding) for address, step in self._steps.items()}
         self._lasts = {
-            address: max(danger.needed for danger in dangers) for address, dangers in self._dangers.items() if dangers
+            address: max(danger.needed for danger in dangers)
+            for address, step in self._steps.items()
+            if (dangers := dangers_of(step.encoding))
         }
-
-    def _left_by(self, step: Step) -> Iterator[Danger]:
-        roles = self._roles[step.instruction.address]
-        for role in roles.produces:
-            for rule in self._rules[role.name]:
-                if needed := rule.needed(roles.passes):
-                    yield Danger(producer=step, rule=rule, role=role, needed=needed)
 
     def find(self) -> Iterator[Fault]:
         """Settle what is recent where blocks begin, then look at every instruction."""
@@ -111,21 +113,22 @@ class _Finder:
     def _check(self, step: Step, recent: Recent) -> Fault | None:
         """Return the worst hazard of an instruction, if it has one."""
         roles = self._roles[step.instruction.address]
-        worst: tuple[int, Danger, frozenset[int]] | None = None
+        worst: tuple[int, Step, Danger, frozenset[int]] | None = None
         for address, age in recent.items():
-            for danger in self._dangers[address]:
+            producer = self._steps[address]
+            for danger in dangers_of(producer.encoding):
                 missing = danger.needed - age
                 if missing <= (worst[0] if worst else 0):
                     continue
                 for role in roles.consumes:
-                    if role.name == danger.rule.consumer and _match(danger, role, step):
-                        worst = (missing, danger, role.registers & danger.role.registers)
+                    if role.name == danger.rule.consumer and _match(producer, danger, role, step):
+                        worst = (missing, producer, danger, role.registers & danger.role.registers)
         return None if worst is None else self._fault(step, *worst)
 
-    def _fault(self, step: Step, missing: int, danger: Danger, registers: frozenset[int]) -> Fault:
-        producer = danger.producer.instruction
+    def _fault(self, step: Step, missing: int, producer: Step, danger: Danger, registers: frozenset[int]) -> Fault:
         about = f" ({register_name(min(registers))})" if registers and danger.rule.match is not Match.ID else ""
-        what = f"it needs {danger.needed} wait states behind {producer}{about} and has {danger.needed - missing}"
+        has = danger.needed - missing
+        what = f"it needs {danger.needed} wait states behind {producer.instruction}{about} and has {has}"
         return Fault(
             kind=FaultKind.HAZARD,
             kernel=self._graph.kernel,
@@ -135,7 +138,7 @@ class _Finder:
         )
 
 
-def _match(danger: Danger, role: Role, step: Step) -> bool:
+def _match(producer: Step, danger: Danger, role: Role, step: Step) -> bool:
     match, produced = danger.rule.match, danger.role
     if match is Match.ANY:
         return True
@@ -143,5 +146,5 @@ def _match(danger: Danger, role: Role, step: Step) -> bool:
         return False
     if match in (Match.SAME, Match.PARTIAL):
         return (produced.operand == role.operand) == (match is Match.SAME)
-    same = danger.producer.instruction.name == step.instruction.name
+    same = producer.instruction.name == step.instruction.name
     return same if match is Match.SAME_OPCODE else not (match is Match.OTHER_OPCODE and same)

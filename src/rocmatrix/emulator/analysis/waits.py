@@ -23,14 +23,14 @@ def fields_of(instruction: Instruction) -> tuple[int, int]:
 
 def find_missing_waits(graph: Graph) -> Iterator[Fault]:
     """Find every use that may come too early, each instruction at most once."""
-    finder = _Finder(graph)
+    finder = WaitFinder(graph)
     if finder.events:
         entry = finder.settle()
         for start, scoreboard in entry.items():
             yield from finder.report(graph.blocks[start], scoreboard)
 
 
-class _Finder:
+class WaitFinder:
     """Follows the scoreboard through a graph."""
 
     def __init__(self, graph: Graph) -> None:
@@ -53,7 +53,7 @@ class _Finder:
             block = self._graph.blocks[start]
             scoreboard = known[start].copy()
             for step in self._relevant[start]:
-                self._advance(scoreboard, step.instruction)
+                self.advance(scoreboard, step.instruction)
             if block.forgets:
                 scoreboard = Scoreboard()
             for successor in block.successors:
@@ -64,7 +64,8 @@ class _Finder:
                     waiting.add(successor)
         return known
 
-    def _advance(self, scoreboard: Scoreboard, instruction: Instruction) -> None:
+    def advance(self, scoreboard: Scoreboard, instruction: Instruction) -> None:
+        """Let an instruction change what is under way."""
         event = self.events.get(instruction.address)
         if event is not None:
             scoreboard.start(event)
@@ -93,7 +94,7 @@ class _Finder:
                     detail=detail,
                 )
             if self._matters(step.instruction):
-                self._advance(scoreboard, step.instruction)
+                self.advance(scoreboard, step.instruction)
             if (event := self.events.get(step.instruction.address)) is not None:
                 self._expect(writers, event)
 
