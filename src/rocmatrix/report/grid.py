@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,10 @@ REFUSED = "·"
 EXCLUDED = "x"
 UNVERIFIED = "?"
 BROKEN = "!"
+
+_CORNER = "torch \\ ROCm"
+_GAP = 2
+"""Columns between two columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +49,45 @@ def letters(units: Iterable[Unit]) -> dict[UnitId, str]:
     return {unit.id: _letter(index) for index, unit in enumerate(units)}
 
 
-def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) -> Table:
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Torch x ROCm with a mark for each cell; where the window is too narrow for all ROCms, in bands one below another.
+
+    Attributes:
+        torches: the rows, lowest first.
+        rocms: the columns, lowest first.
+        marks: by row, one for each column.
+    """
+
+    torches: tuple[str, ...]
+    rocms: tuple[str, ...]
+    marks: tuple[tuple[Text, ...], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield one table for each band of columns that fits."""
+        widths = [max(len(rocm), *(row[n].cell_len for row in self.marks)) + _GAP for n, rocm in enumerate(self.rocms)]
+        first = max(map(len, (_CORNER, *self.torches))) + _GAP
+        begin = 0
+        while begin < len(widths):
+            end = begin + 1
+            while end < len(widths) and first + sum(widths[begin : end + 1]) <= options.max_width + _GAP:
+                end += 1
+            if begin:
+                yield Text("")
+            yield self._band(begin, end)
+            begin = end
+
+    def _band(self, begin: int, end: int) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        table.add_column(_CORNER, no_wrap=True, style="bold")
+        for rocm in self.rocms[begin:end]:
+            table.add_column(rocm, no_wrap=True)
+        for torch, row in zip(self.torches, self.marks, strict=True):
+            table.add_row(Text(torch), *row[begin:end])
+        return table
+
+
+def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) -> Grid:
     """Return the grid of one kernel.
 
     Args:
@@ -55,14 +98,9 @@ def grid(plan: Plan, kernel: str, *, broken: AbstractSet[UnitId] = frozenset()) 
     cells = {(cell.torch, cell.rocm): cell for cell in plan.cells if cell.kernel == kernel}
     names = letters(unit for unit in plan.units if unit.kernel == kernel)
     rocms = sorted({rocm for _, rocm in cells}, key=display_key)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("torch \\ ROCm", no_wrap=True, style="bold")
-    for rocm in rocms:
-        table.add_column(rocm, no_wrap=True)
-    for torch in sorted({torch for torch, _ in cells}, key=display_key):
-        marked = [_mark(cells.get((torch, rocm)), names, broken) for rocm in rocms]
-        table.add_row(Text(torch), *marked)
-    return table
+    torches = sorted({torch for torch, _ in cells}, key=display_key)
+    marks = (tuple(_mark(cells.get((torch, rocm)), names, broken) for rocm in rocms) for torch in torches)
+    return Grid(torches=tuple(torches), rocms=tuple(rocms), marks=tuple(marks))
 
 
 def unserved(plan: Plan, kernel: str) -> tuple[Unserved, ...]:

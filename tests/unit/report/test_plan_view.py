@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocmatrix.plan.model import CellState, Plan, UnitId
 from rocmatrix.report.console import make_console
-from rocmatrix.report.grid import letters, pairs, unserved
+from rocmatrix.report.grid import grid, letters, pairs, unserved
 from rocmatrix.report.plan_view import show_plan, toolchains
 from tests.unit.report import story
 
@@ -30,6 +30,22 @@ def test_the_grid_shows_each_cell_with_the_letter_of_its_unit() -> None:
         ["2.13", "·", "B", "C", "·"],
         ["2.14", "·", "·", "·", "D?"],
     ]
+
+
+@pytest.mark.parametrize("width", [20, 24, 30, 36, 80])
+def test_a_window_too_narrow_for_all_columns_gets_them_in_bands_and_none_is_lost(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    stream, plan = io.StringIO(), story.make_plan()
+    make_console(stream).print(grid(plan, "gemm"))
+    lines = stream.getvalue().splitlines()
+    heads = [line.removeprefix("torch \\ ROCm").split() for line in lines if line.startswith("torch")]
+    assert [rocm for head in heads for rocm in head] == list(story.ROCMS)
+    assert max(len(line.rstrip()) for line in lines) <= width
+    marks = "".join(mark for line in lines if not line.startswith("torch") for mark in line.split()[1:])
+    assert len(marks.replace("?", "")) == len(plan.cells)
+    assert "…" not in stream.getvalue()
 
 
 def test_each_letter_stands_for_a_unit() -> None:
