@@ -12,14 +12,17 @@ import pytest
 
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.descriptor import Denormals, Mode
-from rocmatrix.emulator.instruction import Instruction
+from rocmatrix.emulator.instruction import Encoding, Instruction
 from rocmatrix.emulator.interpreter import check_executable, handler_of
+from rocmatrix.emulator.numerics import Approximation, Numerics
 from rocmatrix.emulator.reports import AccessError, FaultError, UnsupportedError
 from rocmatrix.emulator.semantics.control import FLOWS
+from rocmatrix.emulator.semantics.transcendental import APPROXIMATE
+from rocmatrix.emulator.translator.program import Translator
 from rocmatrix.emulator.wave import Wave
 from tests.system.emulator_encodings import Encoder
-from tests.unit.emulator.machine import make_wave, words
-from tests.unit.emulator.translator.twins import one_by_one
+from tests.unit.emulator.machine import make, make_wave, v, words
+from tests.unit.emulator.translator.twins import control, differences, finish, make_side, one_by_one
 
 _FLUSHING = Mode(denormals_32=Denormals.FLUSH_SOURCES_AND_RESULTS, dx10_clamp=False, ieee=False)
 _WAVES, _EACH = 150, 100
@@ -98,3 +101,17 @@ def test_translated_code_does_and_says_the_same(mode: Mode, tmp_path: Path) -> N
     wrong, translator = one_by_one(tmp_path, _instructions(42 + mode.ieee, _PAIRED), 42, mode)
     assert not wrong, "\n".join(wrong)
     assert translator.work.translated > _PAIRED // 2
+
+
+@pytest.mark.needs_llvm
+@pytest.mark.parametrize("end", [Approximation.LOW, Approximation.HIGH])
+def test_approximations_are_at_the_same_end_in_both_executors(end: Approximation, tmp_path: Path) -> None:
+    code = [make(name, Encoding.VOP1, [v(128 + place)], [v(place)]) for place, name in enumerate(APPROXIMATE)]
+    sides = [make_side(one, [*code, control("s_endpgm")], 7, Mode()) for one in (None, Translator(tmp_path))]
+    usual = make_side(None, [*code, control("s_endpgm")], 7, Mode())
+    for side in sides:
+        side.wave.numerics = Numerics(approximation=end)
+    for side in (*sides, usual):
+        finish(side)
+    assert not differences(*sides)
+    assert differences(usual, sides[0])

@@ -13,6 +13,8 @@ from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import read_code_object
 from rocmatrix.emulator.device import Device, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Approximation, Numerics
+from rocmatrix.emulator.translator.program import Translator
 from tests.system.emulator_compiler import compile_device, compile_host
 from tests.system.emulator_gemm import put
 from tests.system.emulator_programs import BUCKETS, INPUTS, OUTPUTS, WORKITEMS, Writer
@@ -44,14 +46,18 @@ def _on_host(source: Path, inputs: Array) -> tuple[Array, Array]:
     return out, buckets
 
 
-def _emulated(path: Path, inputs: Array, seed: int) -> tuple[Array, Array]:
-    device = Device()
+def _emulated(
+    path: Path, inputs: Array, seed: int, *, numerics: Numerics = DEFAULT_NUMERICS, cache: Path | None = None
+) -> tuple[Array, Array]:
+    device = Device(Translator(cache)) if cache else Device()
     code = device.load(read_code_object(path.read_bytes(), path.name))
     out, buckets = np.zeros((WORKITEMS, OUTPUTS), np.uint32), np.zeros(BUCKETS, np.uint32)
     places = [put(device, name, array) for name, array in (("in", inputs), ("out", out), ("buckets", buckets))]
     arguments = struct.pack("<3Q", *(place.address for place in places))
     geometry = Geometry(grid=(WORKITEMS // 64, 1, 1), block=(64, 1, 1))
-    device.launch(code, "kernel", geometry, arguments, options=Options(seed=seed, dynamic_stack=4096))
+    device.launch(
+        code, "kernel", geometry, arguments, options=Options(seed=seed, dynamic_stack=4096, numerics=numerics)
+    )
     return places[1].data.view(np.uint32).reshape(out.shape), places[2].data.view(np.uint32)
 
 
@@ -66,3 +72,15 @@ def test_optimised_and_plain_gpu_code_give_the_bits_of_the_cpu(seed: int, tmp_pa
         got, got_buckets = _emulated(path, inputs, seed)
         np.testing.assert_array_equal(got, want, err_msg=f"{level}, rows are work-items")
         np.testing.assert_array_equal(got_buckets, want_buckets, err_msg=f"{level}, atomics")
+
+
+def test_divisions_and_roots_are_right_at_either_end_of_what_the_machine_may_approximate(tmp_path: Path) -> None:
+    """Compilers refine ``v_rcp`` and ``v_sqrt`` to the rounded result, whatever their last bit is."""
+    source = tmp_path / "program.hip"
+    source.write_text(Writer(105, 60).program())
+    inputs = _inputs(105)
+    want, _ = _on_host(source, inputs)
+    path = compile_device(source, tmp_path / "program.co", flags=_NO_CONTRACTION)
+    for end in (Approximation.LOW, Approximation.HIGH):
+        got, _ = _emulated(path, inputs, 105, numerics=Numerics(approximation=end), cache=tmp_path)
+        np.testing.assert_array_equal(got, want, err_msg=end)

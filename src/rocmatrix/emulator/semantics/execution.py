@@ -7,6 +7,7 @@ from dataclasses import replace
 from rocmatrix.emulator.algebra import BOOL, I64, U32, U64, Kind, Value, bitcast, convert, where
 from rocmatrix.emulator.descriptor import Mode, Rounding
 from rocmatrix.emulator.instruction import Encoding, Instruction, Operand, RegisterFile
+from rocmatrix.emulator.numerics import Approximation
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.arithmetic import SCALAR, VECTOR, Arithmetic
 from rocmatrix.emulator.semantics.dpp import Permuted, permuted
@@ -23,6 +24,7 @@ from rocmatrix.emulator.semantics.operands import (
     selected,
     source_modified,
 )
+from rocmatrix.emulator.semantics.transcendental import APPROXIMATE, at_an_end
 
 _ROW_BROADCAST = 0x150
 """row_newbcast, the only DPP control of 64-bit operations (LLVM, "DP ALU dpp only supports row_newbcast")."""
@@ -83,6 +85,10 @@ def execute_vector(machine: Machine, instruction: Instruction) -> None:
         results: tuple[Value, ...] = (saturated(operation, instruction, values),)
     else:
         results = results_of(operation, values, mode)
+    ends = machine.numerics.approximation
+    if instruction.name in APPROXIMATE and ends is not Approximation.NEAREST:
+        above = ends is Approximation.HIGH
+        results = (at_an_end(instruction.name, values[0], results[0], above=above),)
     lanes = moved.lanes if moved else None
     for value, destination in zip(results, instruction.destinations, strict=True):
         _write(machine, instruction, operation, destination, value, lanes=lanes)

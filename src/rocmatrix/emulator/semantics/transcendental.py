@@ -3,7 +3,7 @@
 The hardware's results are not correctly rounded and its tables are not published: the ISA document promises 1 ulp for
 most float32 ones. Here each is the correctly rounded result in nearly every case (computed in float64, with the
 algebra's own operations, so that every executor gives the same bits). A kernel must not depend on which it is: compare
-with tolerances that allow 1 ulp either way.
+with tolerances that allow 1 ulp either way, or let a launch run at either end (``numerics.Approximation``).
 
 float32 reciprocals, roots and logarithms take denormal operands for zero, and reciprocals and exponentials give zero
 for denormal results, as LLVM assumes of these instructions (``AMDGPUCodeGenPrepare``: they "do not support denormals").
@@ -11,12 +11,34 @@ for denormal results, as LLVM assumes of these instructions (``AMDGPUCodeGenPrep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import factorial, log
 
-from rocmatrix.emulator.algebra import F16, F32, F64, I32, Value, convert, floor, is_nan, rndne, sqrt, where
+from rocmatrix.emulator.algebra import (
+    F16,
+    F32,
+    F64,
+    I32,
+    Value,
+    bitcast,
+    convert,
+    floor,
+    fma,
+    is_nan,
+    rndne,
+    sqrt,
+    where,
+)
 from rocmatrix.emulator.semantics.arithmetic import VECTOR
-from rocmatrix.emulator.semantics.floats import FORMATS, exponent, flush, frexp_exponent, mantissa, two_to_the
+from rocmatrix.emulator.semantics.floats import (
+    FORMATS,
+    exponent,
+    flush,
+    frexp_exponent,
+    mantissa,
+    sign_is_set,
+    two_to_the,
+)
 
 _EXP2 = [log(2.0) ** n / factorial(n) for n in range(15)]
 _ATANH = [2.0 / log(2.0) / (2 * n + 1) for n in range(12)]
@@ -88,6 +110,43 @@ def reciprocal_root(a: Value) -> Value:
     if a.kind is F64:
         return 1.0 / sqrt(a)
     return _through_f64(lambda x: 1.0 / sqrt(x), a)
+
+
+_EXCESS: dict[str, Callable[[Value, Value], Value]] = {
+    "rcp": lambda a, result: fma(a, result, a.constant(F64, -1.0)),
+    "rsq": lambda a, result: fma(result * result, a, a.constant(F64, -1.0)),
+    "sqrt": lambda a, result: fma(result, result, -a),
+    "exp": lambda a, result: result - exp2(a),
+    "log": lambda a, result: abs(result) - abs(log2(a)),
+}
+"""How far the magnitude of a result is above the true one, in sign, from operand and result as float64."""
+
+
+def _approximate() -> Iterator[tuple[str, str]]:
+    for kind in ("f32", "f16"):
+        for name in _EXCESS:
+            yield f"v_{name}_{kind}", name
+    yield from (("v_rcp_iflag_f32", "rcp"), ("v_exp_legacy_f32", "exp"), ("v_log_legacy_f32", "log"))
+
+
+APPROXIMATE = dict(_approximate())
+"""Instructions whose last bit is not documented -> what they compute."""
+
+
+def at_an_end(name: str, a: Value, result: Value, *, above: bool) -> Value:
+    """Return the number next to the true result, above or below; an exact result is that itself.
+
+    Zeros, denormals, infinities, NaN and the largest numbers stay as they are.
+    """
+    form = FORMATS[result.kind]
+    power = exponent(result)
+    bits = bitcast(result, form.bits)
+    excess = _EXCESS[APPROXIMATE[name]](convert(a, F64), convert(result, F64))
+    larger = bitcast(where(excess < 0.0, bits + 1, bits), result.kind)
+    smaller = bitcast(where(excess > 0.0, bits - 1, bits), result.kind)
+    negative = sign_is_set(result)
+    moved = where(negative, smaller, larger) if above else where(negative, larger, smaller)
+    return where((power <= 1) | (power >= form.exponent_mask - 1), result, moved)
 
 
 def _register() -> None:
