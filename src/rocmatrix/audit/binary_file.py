@@ -16,6 +16,7 @@ from rocmatrix.audit.code_objects import CodeDecoder
 from rocmatrix.audit.facts import Binary, DeviceFile
 from rocmatrix.binary import package
 from rocmatrix.binary.code_object import MACHINE_NUMBER
+from rocmatrix.binary.compressed import VERSIONS as COMPRESSED_VERSIONS
 from rocmatrix.binary.elf import read_shared_object
 from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.binary.header import ELF_MAGIC, Span, loaded_spans, read_header
@@ -74,6 +75,8 @@ def read_content(data: bytes | mmap.mmap, name: str, machines: Mapping[int, str]
 def _is_device(start: bytes) -> bool:
     if start.startswith(ELF_MAGIC):
         return start[18:20] == MACHINE_NUMBER
+    if start.startswith(COMPRESSED_MAGIC):  # four letters, which a text may begin with
+        return int.from_bytes(start[4:6], "little") in COMPRESSED_VERSIONS
     return start.startswith(_DEVICE_MAGICS)
 
 

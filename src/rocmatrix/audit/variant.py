@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocmatrix.audit.binary_file import is_machine_code, read_machine_code
+from rocmatrix.audit.binary_file import MAX_FILE, is_machine_code, read_machine_code
 from rocmatrix.audit.facts import Binary, DeviceFile, MetadataFacts, OpsFacts, Unreadable, VariantFacts, VariantFile
 from rocmatrix.binary.facts import UnreadableError
 from rocmatrix.digest import Digest
@@ -114,6 +114,8 @@ def _printable(name: str) -> str:
 
 def _digests(folder: Path, name: str) -> VariantFile:
     sha256, sha512, size = hashlib.sha256(), hashlib.sha512(), 0
+    if (claimed := (folder / name).stat().st_size) > MAX_FILE:
+        raise UnreadableError(f"the file has {claimed} bytes, more than the {MAX_FILE} that are read")
     with (folder / name).open("rb") as stream:
         while block := stream.read(_BLOCK):
             sha256.update(block)

@@ -30,6 +30,8 @@ _METHODS = {0: "zlib", 1: "zstd"}
 _COMMON = struct.Struct("<4sHH")
 _REST = {1: struct.Struct("<IQ"), 2: struct.Struct("<IIQ"), 3: struct.Struct("<QQQ")}
 """Behind magic, version and method: bytes of the whole bundle (not in version 1), uncompressed bytes, hash."""
+VERSIONS = frozenset(_REST)
+"""Versions of the format that are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
