@@ -24,6 +24,11 @@ def to_json(document: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
+def encodable(text: str) -> str:
+    """Return the text without lone surrogates, which file names that are not UTF-8 bring and JSON cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def from_json(text: bytes, kind: type[T]) -> T:
     """Return the dataclass that a JSON text describes.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from importlib.resources import files
@@ -141,6 +142,17 @@ def test_a_difference_between_two_shared_objects_names_symbols_and_registers(cap
     assert "NEEDED: 1 gone, 1 new" in out
     assert "- libamdhip64.so.7" in out
     assert "+ libamdhip64.so.6" in out
+
+
+def test_a_name_that_is_not_utf8_is_written_out(kernel: Path, capsys: Capture) -> None:
+    strange = os.fsdecode(os.fsencode(kernel) + b"/odd\xff")
+    shutil.copytree(kernel / "build" / VARIANT, strange)
+    library = next(Path(strange).glob("*.so")).rename(os.path.join(strange, os.fsdecode(b"\xff.so")))  # noqa: PTH118 - bytes
+    for path in (Path(strange), library):
+        assert main(["audit", str(path), "--json", "--sarif", str(kernel / "x.sarif")]) == 5
+        assert "\\udcff" in document(capsys)["path"]
+        assert main(["audit", str(path), "--against", str(path), "--json"]) == 0
+        document(capsys)
 
 
 @pytest.mark.parametrize(

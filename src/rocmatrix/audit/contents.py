@@ -15,6 +15,7 @@ from rocmatrix.audit.facts import VariantFacts
 from rocmatrix.audit.policy_data import BuildRoot, BytesPolicy, SecretFormat
 from rocmatrix.audit.python_source import read_python
 from rocmatrix.audit.signature import read_signature
+from rocmatrix.document import encodable
 from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
 
 BLOCK = 1 << 23
@@ -43,7 +44,8 @@ def read_contents(root: Path, facts: VariantFacts, policy: BytesPolicy, *, pytho
         python: lowest Python that must read the sources, e.g. ``3.9``.
     """
     if not facts.folder:
-        return _searched([(root.name, root)], policy, shared={root.name})
+        name = encodable(root.name)
+        return _searched([(name, root)], policy, shared={name})
     paths = [(file.path, root / file.path) for file in facts.files]
     paths += [(name, root / name) for name in (METADATA_NAME, SIGNATURE_NAME) if _regular(root, name)]
     found = _searched(paths, policy, shared={binary.path for binary in facts.binaries})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rocmatrix.audit.path import PathAudit, audit_path
 from rocmatrix.audit.torch_reader import TorchReader
+from rocmatrix.document import encodable
 from rocmatrix.records import Finding, Outcome, WaivedFinding
 
 AUDIT_SCHEMA = 1
@@ -55,7 +56,7 @@ def audit_anything(path: Path, *, torch: TorchReader | None = None, published: b
     paths = variants_in(path) or [path]
     audits = tuple(audit_path(variant, torch=torch, published=published) for variant in paths)
     failed = any(audited.outcome is Outcome.FAILED for audited in audits)
-    return AuditSet(path=str(path), outcome=Outcome.FAILED if failed else Outcome.PASSED, audits=audits)
+    return AuditSet(path=encodable(str(path)), outcome=Outcome.FAILED if failed else Outcome.PASSED, audits=audits)
 
 
 def variants_in(path: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from rocmatrix.audit.reading import read_everything
 from rocmatrix.audit.rules import ROCM, RULES, judge
 from rocmatrix.audit.summary import binary_facts, device_file_facts
 from rocmatrix.audit.torch_reader import NoTorch, TorchReader
+from rocmatrix.document import encodable
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.variants import backend_of, parse_variant
@@ -76,7 +77,7 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
     facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))
     findings = judge(facts, expected, policy)
     return PathAudit(
-        path=str(path),
+        path=encodable(str(path)),
         outcome=outcome(findings),
         rules=tuple(rule.id for rule in RULES if rule.any_backend or expected.backend == ROCM),
         binaries=tuple(binary_facts(binary) for binary in facts.binaries),
@@ -84,7 +85,7 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
         device_files=tuple(device_file_facts(file) for file in facts.device_files),
         backend=expected.backend,
         signature=facts.contents.signature,
-        prefix=str(path if path.is_dir() else path.parent),
+        prefix=encodable(str(path if path.is_dir() else path.parent)),
     )
 
 

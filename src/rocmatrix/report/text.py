@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from rocmatrix.document import encodable as encodable  # noqa: PLC0414 - one of the ways to make text harmless
+
 _KILO = 1000
 _MINUTE = 60
 _SHORT = 10
@@ -74,8 +76,3 @@ def _harmless(character: str) -> bool:
 
 def _written_out(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
-
-
-def encodable(text: str) -> str:
-    """Return the text without lone surrogates, which file names that are not UTF-8 bring and JSON cannot hold."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

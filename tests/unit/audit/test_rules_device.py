@@ -169,6 +169,7 @@ class TestTorchAbi:
             "_ZTVN5torch3nn6ModuleE",
             "_ZN5torch7LibraryC1ENS0_4KindE",
             "_ZN6caffe28TypeMetaE",
+            "_ZThn16_N2at10FunctionalD0Ev",
             "THPVariableClass",
             "_Z16THPVariable_WrapN2at10TensorBaseE",
         ],
@@ -179,7 +180,14 @@ class TestTorchAbi:
         assert symbol in what
 
     @pytest.mark.parametrize(
-        "symbol", ["_ZN5torch6stable6TensorC1Ev", "_ZNSt6vectorIiE4sizeEv", "_ZN4mine2at3fooEv", "torchy"]
+        "symbol",
+        [
+            "_ZN5torch6stable6TensorC1Ev",
+            "_ZNSt6vectorIiE4sizeEv",
+            "_ZN4mine2at3fooEv",
+            "_ZTVN4mine1AIN2at6TensorEEE",
+            "torchy",
+        ],
     )
     def test_a_symbol_that_is_none_of_them(self, symbol: str) -> None:
         assert found(with_elf(symbols=(*GOOD_ELF.symbols, undefined(symbol)))) == []

@@ -21,7 +21,7 @@ SYMBOLS_RULE = "torch-symbols"
 
 _SHIM = re.compile(r"(?:aoti_)?torch_[a-z0-9_]+", re.IGNORECASE)
 _NAMESPACES = r"(?:3c10|2at|5torch|6caffe2)"
-_CXX = re.compile(rf"_Z(?:T[VTISChv].*?|G[VR])?N[KVrRO]*{_NAMESPACES}")
+_CXX = re.compile(rf"_Z(?:T[VTIS]|T[hv]n?[0-9]+_(?:n?[0-9]+_)?|G[VR])?N[KVrRO]*{_NAMESPACES}")
 _PYTHON_BINDING = re.compile(r"_Z\d+THP|THP[A-Z]")
 _STABLE = re.compile(r"_Z(?:T[VTIS])?N[KVrRO]*5torch6stable")
 _SHOWN = 5
