@@ -26,13 +26,11 @@ from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, wors
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
-from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.plan.planner import make_plan
-from rocmatrix.plan.project_files import require_processors, require_sources
 from rocmatrix.plan.selectors import select
-from rocmatrix.project_listing import folder_listing
+from rocmatrix.project_listing import read_manifest
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
 from rocmatrix.toolchain.registry import make_toolchain
@@ -106,14 +104,7 @@ def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
     """
     compat = load_compat()
     parsed = parse_matrix(read_input(matrix), str(matrix))
-    manifests = {}
-    for entry in parsed.kernels:
-        folder = matrix.parent / entry.path
-        path = folder / "build.toml"
-        manifest = parse_manifest(read_input(path), str(path))
-        require_processors(manifest, compat, str(path))
-        require_sources(manifest, folder_listing(folder), str(path))
-        manifests[entry.path] = manifest
+    manifests = {entry.path: read_manifest(matrix.parent, entry, compat) for entry in parsed.kernels}
     return make_plan(parsed, manifests, compat, toolchain=toolchain)
 
 

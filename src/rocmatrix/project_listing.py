@@ -1,4 +1,4 @@
-"""The folders of a kernel project as ``plan.project_files`` asks for them: each read once, links not followed."""
+"""Kernel projects on the disk: build.toml read and held against what lies there, each folder listed once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,32 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from rocmatrix.plan.project_files import Entry, Listing
+from rocmatrix.input_file import read_input
+from rocmatrix.plan.compat import Compat
+from rocmatrix.plan.manifest import Manifest, parse_manifest
+from rocmatrix.plan.matrix_model import KernelEntry
+from rocmatrix.plan.project_files import Entry, Listing, no_manifest, require_processors, require_sources
+
+
+def read_manifest(root: Path, entry: KernelEntry, compat: Compat) -> Manifest:
+    """Return the build.toml of a kernel that matrix.yaml names, if all that it says is so.
+
+    Args:
+        root: the folder of matrix.yaml.
+        entry: the kernel.
+        compat: what exists outside.
+
+    Raises:
+        InputError: it is not there or not what it should be, or a source or gfx arch that it names does not exist.
+    """
+    folder = root / entry.path
+    path = folder / "build.toml"
+    if not os.path.lexists(path):
+        raise no_manifest(entry, folder_listing(root))
+    manifest = parse_manifest(read_input(path), str(path))
+    require_processors(manifest, compat, str(path))
+    require_sources(manifest, folder_listing(folder), str(path))
+    return manifest
 
 
 def folder_listing(project: Path) -> Listing:

@@ -208,6 +208,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "linked sources", '"gemm.hip"', '"link.hip"', "kernel.gemm.src[0]: ", "is a symbolic link", "Put the file"
     ),
     _manifest("unknown archs", '"gfx942"', '"gfx924"', "kernel.gemm.rocm-archs[0]: ", "no processor", "mean gfx942?"),
+    _matrix(
+        "missing kernels", "[gemm]", "[gem]", 2, "there is no folder 'gem': 'gem/build.toml' is", "Did you mean 'gemm'?"
+    ),
+    _matrix(
+        "missing kernels", "[gemm]", "[gemm/torch-ext]", 2, "the folder 'gemm/torch-ext' has no build.toml", "A kernel"
+    ),
     _matrix("unknown archs", "[gfx942]", "[gfx924]", 5, "ROCm is not known to target 'gfx924'", "Did you mean gfx942?"),
 )
 

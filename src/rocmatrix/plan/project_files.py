@@ -15,6 +15,7 @@ from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest_fields import STRICTER
 from rocmatrix.plan.manifest_model import Manifest
+from rocmatrix.plan.matrix_model import KernelEntry
 from rocmatrix.plan.text import nearest, quote
 
 
@@ -66,6 +67,25 @@ def require_processors(manifest: Manifest, compat: Compat, where: str) -> None:
             meant = f"Did you mean {close}? " if close else ""
             what = f"{key}[{number}]: {quote(arch)} is no processor that any LLVM knows"
             raise InputError(what, where=where, fix=f"{meant}{STRICTER}")
+
+
+def no_manifest(entry: KernelEntry, listing: Listing) -> InputError:
+    """Return the error for a kernel without build.toml, with the folder that was probably meant.
+
+    Args:
+        entry: the kernel in matrix.yaml.
+        listing: the folders below matrix.yaml's own.
+    """
+    parent, name = str(PurePosixPath(entry.path).parent), PurePosixPath(entry.path).name
+    beside = [one for one, kind in listing("" if parent == "." else parent).items() if kind is not Entry.FILE]
+    if name in beside or entry.path == ".":
+        what, meant = f"the folder {quote(entry.path)} has no build.toml", ""
+    else:
+        close = nearest(name, beside)
+        what = f"there is no folder {quote(entry.path)}"
+        meant = f"Did you mean {quote(_joined('' if parent == '.' else parent, close))}? " if close else ""
+    fix = f"{meant}A kernel is the folder of a kernel-builder project, relative to matrix.yaml."
+    return InputError(f"{what}: {quote(f'{entry.path}/build.toml')} is not there", where=entry.where, fix=fix)
 
 
 @dataclass(frozen=True, kw_only=True)
