@@ -118,10 +118,10 @@ def test_urls_with_quotes_stay_one_value() -> None:
 PAGE = """<a href="https://x.invalid/whl/torch-2.14.0%2Brocm7.14-cp313-cp313t-manylinux_2_28_x86_64.whl#sha256=0">x</a>
 <A class=y HREF='torch-2.12.1+rocm7.2.4-cp310-cp310-linux_x86_64.whl'>y</A>
 <a href="torch-2.16.0rc1+rocm7.14-cp313-cp313-manylinux_2_28_x86_64.whl"></a>
-<a href="torch-2.16.0.dev20260101+rocm7.14-cp313-cp313-manylinux_2_28_x86_64.whl"></a>
+<a href="torch-2.16.0.dev20260101+rocm7.14-cp314-cp313-manylinux_2_28_x86_64.whl"></a>
 <a href="torch-2.14.0+cu130-cp313-cp313-manylinux_2_28_x86_64.whl"></a>
-<a href="torch-2.14.0+rocm7.14-cp313-cp313-win_amd64.whl"></a>
-<a href="torch-2.14.0+rocm7.14-cp313-cp313-manylinux_2_28_aarch64.whl"></a>
+<a href="torch-2.14.0+rocm7.14-cp311-cp311-win_amd64.whl"></a>
+<a href="torch-2.14.0+rocm7.14-cp312-cp312-manylinux_2_28_aarch64.whl"></a>
 <a href="torchvision-0.28.0+rocm7.14-cp313-cp313-manylinux_2_28_x86_64.whl"></a>
 <a href="rocm-7.14.0.post1.tar.gz"></a><a href="rocm-7.15.0a20260712.tar.gz"></a>
 <a href="7.2.4/"></a><a href="/rocm/rhel8/6.4/"></a><a href="latest/"></a><a href="http://[::1">
