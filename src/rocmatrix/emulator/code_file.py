@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocmatrix.binary.facts import UnreadableError
+from rocmatrix.binary.facts import BundleKind, UnreadableError
 from rocmatrix.binary.header import read_header
 from rocmatrix.binary.offload import read_bundles, unbundle
 from rocmatrix.emulator.code_object import ARCH, MACHINE, CodeObject, read_code_object
@@ -25,7 +25,8 @@ def read_code_file(data: bytes, where: str) -> tuple[CodeObject, ...]:
         if header.machine == "EM_AMDGPU":
             return (read_code_object(data, where),)
         bundles = read_bundles(data, header, {MACHINE: ARCH})
-        entries = [entry for bundle in bundles if bundle.certain for entry in unbundle(data[bundle.offset :])]
+        told = [bundle for bundle in bundles if bundle.certain and bundle.kind is not BundleKind.PACKAGE]
+        entries = [entry for bundle in told for entry in unbundle(data[bundle.offset :])]
     except UnreadableError as err:
         raise InputError(str(err), where=where, fix="Give a code object, or a shared object built for HIP.") from err
     fitting = [entry for entry in entries if entry.target is not None and entry.target[0] == ARCH]
