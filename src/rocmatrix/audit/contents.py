@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rocmatrix.audit.binary_file import MAX_FILE
 from rocmatrix.audit.client_metadata import metadata_problem
 from rocmatrix.audit.content_facts import Contents, FoundPath, FoundSecret, Fp8Flavour
 from rocmatrix.audit.facts import VariantFacts
@@ -71,6 +72,8 @@ def _searched(paths: Iterable[tuple[str, Path]], policy: BytesPolicy, *, shared:
     sizes, flavours = [], []
     for name, path in paths:
         try:
+            if path.stat().st_size > MAX_FILE:
+                continue  # nobody reads it, which the reader of the variant has said already
             size, names = search.file(name, path)
         except OSError:
             continue  # the reader of the variant has said so already

@@ -9,6 +9,7 @@ import pytest
 
 from rocmatrix.audit import binary_file, code_objects
 from rocmatrix.audit.facts import DeviceFile
+from rocmatrix.audit.path import audit_path
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.variant import read_file, read_folder
 from rocmatrix.binary.facts import CodeObject
@@ -89,6 +90,7 @@ def test_a_file_beyond_any_size_is_not_looked_through(tmp_path: Path) -> None:
     facts = read_folder(tmp_path, MACHINES)
     assert [file.path for file in facts.unreadable] == ["x.so"]
     assert facts.files == ()
+    assert [finding.rule for finding in audit_path(tmp_path / "x.so").findings] == ["readable"]
 
 
 # -- machine code ----------------------------------------------------------------------------------------------------
