@@ -52,8 +52,9 @@ class Told:
 
     needed: list[str]
     needs: set[tuple[str, str]]
-    undefined: dict[str, str | None]
+    undefined: dict[str, tuple[str, str] | None]
     defined: set[str]
+    weak: set[str]
 
 
 def by_sections(path: Path) -> Told:
@@ -70,17 +71,20 @@ def by_sections(path: Path) -> Told:
             for need, auxiliaries in (needs.iter_versions() if isinstance(needs, GNUVerNeedSection) else ())
             for auxiliary in auxiliaries
         }
-        undefined: dict[str, str | None] = {}
+        undefined: dict[str, tuple[str, str] | None] = {}
         defined: set[str] = set()
+        weak: set[str] = set()
         for index, symbol in enumerate(symbols.iter_symbols()):
             if not symbol.name or symbol["st_info"]["bind"] == "STB_LOCAL":
                 continue
+            if symbol["st_info"]["bind"] == "STB_WEAK":
+                weak.add(symbol.name)
             if symbol["st_shndx"] == "SHN_UNDEF":
                 number = numbers.get_symbol(index)["ndx"] if isinstance(numbers, GNUVerSymSection) else 1
-                undefined[symbol.name] = versions[number][1] if number in versions else None
+                undefined[symbol.name] = versions.get(number)
             else:
                 defined.add(symbol.name)
-    return Told(needed=needed, needs=set(versions.values()), undefined=undefined, defined=defined)
+    return Told(needed=needed, needs=set(versions.values()), undefined=undefined, defined=defined, weak=weak)
 
 
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
@@ -89,7 +93,9 @@ def test_section_headers_and_the_loaders_view_agree(path: Path) -> None:
     told = by_sections(path)
     assert list(facts.needed) == told.needed
     assert {(need.library, need.version) for need in facts.version_needs} == told.needs
-    assert {symbol.name: symbol.version for symbol in facts.symbols if not symbol.defined} == told.undefined
+    asked = {symbol.name: (symbol.library, symbol.version) for symbol in facts.symbols if not symbol.defined}
+    assert asked == {name: need or (None, None) for name, need in told.undefined.items()}
+    assert {symbol.name for symbol in facts.symbols if symbol.weak} == told.weak
     assert {symbol.name for symbol in facts.symbols if symbol.defined} == told.defined
 
 
