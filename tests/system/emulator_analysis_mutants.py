@@ -16,6 +16,7 @@ from rocmatrix.emulator.analysis.waits import WaitFinder, fields_of
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.instruction import Encoding, Instruction
 from rocmatrix.emulator.reports import Detector, Fault
+from tests.system.emulator_analysis_paths import is_complete_before_use
 
 _NOP, _WAIT = 0xBF800000, 0xBF8C0000
 _NO_EXPCNT = 7 << 4
@@ -23,6 +24,7 @@ _SPILL_PARTS = 32
 """Registers of the largest tuple that is spilled at once."""
 
 NOTHING_TO_WAIT_FOR = "the wait completes nothing that the weakened one does not: on no path is there anything"
+WAITED_LATER = "what only the original completes is complete, on every path, before anything needs it"
 LOOP_END = (
     "LLVM measured across the end of a loop before it had put wait states there, which are now far more than enough"
 )
@@ -100,7 +102,12 @@ def excuse(code_object: CodeObject, kernel: str, mutant: Mutant) -> str | None:
     """Return why a mutant is rightly not seen, or ``None`` if there is no reason on the list."""
     graph = read_graph(code_object, code_object.kernel(kernel))
     if mutant.detector is Detector.WAITS:
-        return NOTHING_TO_WAIT_FOR if _completes_the_same(graph, mutant) else None
+        left = _left_under_way(graph, mutant)
+        changed = read_graph(patched(code_object, mutant), code_object.kernel(kernel))
+        started = [step for step in ordered(changed) if step.instruction.address in left]
+        if not started:
+            return NOTHING_TO_WAIT_FOR
+        return WAITED_LATER if all(is_complete_before_use(changed, step) for step in started) else None
     if _is_loop_end(graph, code_object, kernel, mutant):
         return LOOP_END
     before, after = _neighbours(graph, mutant)
@@ -109,22 +116,25 @@ def excuse(code_object: CodeObject, kernel: str, mutant: Mutant) -> str | None:
     return PACKED_SOURCE if _packs_into(before[-1], after) else None
 
 
-def _completes_the_same(graph: Graph, mutant: Mutant) -> bool:
-    """Say whether wait and mutant leave the same under way on every path."""
+def _left_under_way(graph: Graph, mutant: Mutant) -> set[int]:
+    """Return the accesses that the wait completes on some path and the mutant does not, by address."""
     finder = WaitFinder(graph)
     immediate = int.from_bytes(mutant.data, "little") & 0xFFFF
     weaker = fields_of(replace(mutant.instruction, immediate=immediate))
+    found: set[int] = set()
     for start, at_start in finder.settle().items():
         scoreboard = at_start.copy()
         for step in graph.blocks[start].steps:
             if step.instruction.address == mutant.instruction.address:
-                left, more = scoreboard.copy(), scoreboard.copy()
-                left.wait(*fields_of(step.instruction))
-                more.wait(*weaker)
-                if sorted(left.pending) != sorted(more.pending) or left.unordered != more.unordered:
-                    return False
+                original, changed = scoreboard.copy(), scoreboard.copy()
+                original.wait(*fields_of(step.instruction))
+                changed.wait(*weaker)
+                more = {
+                    address for address, left in changed.unordered.items() if left != original.unordered.get(address)
+                }
+                found |= more | set(changed.pending) - set(original.pending)
             finder.advance(scoreboard, step.instruction)
-    return True
+    return found
 
 
 def _is_loop_end(graph: Graph, code_object: CodeObject, kernel: str, mutant: Mutant) -> bool:
