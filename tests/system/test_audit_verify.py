@@ -251,6 +251,7 @@ def test_a_hub_that_is_not_there_is_the_environments_fault(hub: RunningHub) -> N
             Fault(endpoint="info", kind=FaultKind.STATUS, status=403, headers={"X-Error-Code": "GatedRepo"}),
             "access to it must be granted first",
         ),
+        (Fault(endpoint="info", kind=FaultKind.STATUS, status=403), "Log in with a token that may read it"),
         (Fault(endpoint="info", kind=FaultKind.RESET), "the Hub cannot be reached"),
     ],
 )

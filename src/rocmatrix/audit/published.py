@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ ANSWER_TIMEOUT = 60.0
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _VERSION_BRANCH = re.compile(r"v([0-9]{1,9})")
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -259,10 +261,15 @@ def _unreachable(err: Exception, kernel: PublishedKernel) -> MissingRequirementE
     """Return the error for a Hub that does not answer as one; an address in the client's words is left out."""
     response = getattr(err, "response", None)
     status = getattr(response, "status_code", None)
+    fix = _TRY_AGAIN
     if status is not None:
         what = f"the Hub answered with HTTP status {status}"
+        if status in _REFUSED:
+            fix = (
+                "Log in with a token that may read it (`hf auth login`, or HF_TOKEN), or without one that has expired."
+            )
     elif isinstance(err, OSError) and err.strerror:
         what = f"the Hub cannot be reached: {err.strerror}"
     else:
         what = f"the Hub cannot be reached: {type(err).__name__}"
-    return MissingRequirementError(what, where=kernel.repo, fix=_TRY_AGAIN)
+    return MissingRequirementError(what, where=kernel.repo, fix=fix)

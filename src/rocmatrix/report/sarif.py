@@ -23,7 +23,7 @@ from rocmatrix.report.text import visible
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 5000
-"""Results that GitHub shows of one run; further ones are left out, and the last one says how many."""
+"""Results that GitHub shows of one run; of more than that, errors are kept first and the rest is left out."""
 
 _WHERE = re.compile(r"(?P<path>[^:]+)(?::(?P<line>[0-9]+))?(?::\s*(?P<inside>.*))?", re.DOTALL)
 
