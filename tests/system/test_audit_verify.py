@@ -181,6 +181,16 @@ def test_a_kernel_that_is_not_what_it_says_fails(
     assert done.rules() == {rule}
 
 
+def test_nothing_of_a_kernel_is_run(hub: RunningHub, verify: Verify) -> None:
+    files = files_of(SCALE)
+    marker = hub.home / "was-run"
+    for name in ("__init__.py", "_ops.py", "sitecustomize.py"):
+        files[f"build/{VARIANT}/{name}"] = f"open({str(marker)!r}, 'w')\n".encode()
+    done = verify(publish(hub, files), "--json")
+    assert (done.code, marker.exists()) == (5, False)
+    assert "digests" in done.rules()
+
+
 def test_variants_of_other_backends_are_held_to_their_digests_alone(hub: RunningHub, verify: Verify) -> None:
     cuda = {"build/torch213-cxx11-cu130-x86_64-linux/__init__.py": b"x = 1\n"}
     digests = {"__init__.py": base64.b64encode(hashlib.sha256(b"x = 1\n").digest()).decode()}
