@@ -183,13 +183,8 @@ def _pairs(compat: Compat, seen: _Seen) -> Iterator[Change]:
         if pair is not None and (pair.evidence is Evidence.VERIFIED or not certain):
             continue
         kind = ChangeKind.NEW_PAIR if pair is None else ChangeKind.CONFIRMED_PAIR
-        calls = (
-            ""
-            if hip == release
-            else f", which calls itself {hip}"
-            if hip
-            else ", whose own name for itself is not known"
-        )
+        own = "whose own name for itself is not known" if hip is None else f"which calls itself {hip}"
+        calls = "" if hip == release else f", {own},"
         was = "" if pair is None else "; until now only said by others"
         yield Change(
             kind=kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from rocmatrix.plan.compat_changes import Change
@@ -64,10 +65,15 @@ def update_document(
 
 def show_update(document: UpdateDocument, console: Console) -> None:
     """Print the difference, who answered, and what was written."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
     for change in document.changes:
         doubt = " (unverified)" if change.evidence is Evidence.UNVERIFIED else ""
         seen = f"  [{', '.join(change.seen_in)}]" if change.seen_in else ""
-        console.print(Text.assemble((f"{change.kind:<15}", "bold"), f" {one_line(change.says)}{doubt}", (seen, "dim")))
+        table.add_row(change.kind.value, Text.assemble(f"{one_line(change.says)}{doubt}", (seen, "dim")))
+    if document.changes:
+        console.print(table)
     answered = [source.name for source in document.sources if source.answered]
     console.print(Text(f"answered: {in_words(answered)}", style="dim"))
     for source in document.sources:

@@ -58,7 +58,7 @@ def test_rocm_10_on_an_index_is_the_pair_with_7_15() -> None:
         if change.kind is ChangeKind.NEW_PAIR
     ]
     assert change.subject == "torch 2.14 x ROCm 7.15"
-    assert "for ROCm 10.0, which calls itself 7.15" in change.says
+    assert "for ROCm 10.0, which calls itself 7.15," in change.says
 
 
 def test_what_an_unknown_release_calls_itself_is_only_assumed_below_10() -> None:
