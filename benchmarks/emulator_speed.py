@@ -24,9 +24,10 @@ from tests.system.emulator_compiler import compile_gemm
 
 from rocmatrix.cases import Array, Case, Factory, Layout
 from rocmatrix.emulator.code_object import CodeObject, read_code_object
-from rocmatrix.emulator.device import Device, Execution
+from rocmatrix.emulator.device import Device, Execution, Options
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.numerics import EXACT_MATRICES
 from rocmatrix.emulator.translator.program import Translator
 
 SMALL, LARGE = (128, 128, 512), (512, 1536, 7168)
@@ -96,10 +97,12 @@ class TimedDevice(Device):
         return execution
 
 
-def measure(code: CodeObject, case: Case, program: Callable[[Memory, str], Program]) -> Measured:
+def measure(
+    code: CodeObject, case: Case, program: Callable[[Memory, str], Program], options: Options | None = None
+) -> Measured:
     """Launch a case."""
     device = TimedDevice(program)
-    result, execution = emulator_gemm.run_gemm(code, case, device=device)
+    result, execution = emulator_gemm.run_gemm(code, case, device=device, options=options)
     return Measured(cpu=device.cpu, wall=device.wall, result=result, execution=execution)
 
 
@@ -126,6 +129,10 @@ def main() -> int:
         row("reference", small, reference)
         big = measure(code, large, translator)
         row("translated", large, big)
+        exact = Options(numerics=EXACT_MATRICES)
+        measure(code, small, translator, exact)  # compiles
+        precise = measure(code, large, translator, exact)
+        row("translated, exact", large, precise)
     same = reference.result.tobytes() == warm.result.tobytes() == cold.result.tobytes()
     share = emulator_gemm.share_in_tolerance(large, big.result)
     ratio, gflops = reference.cpu / warm.cpu, large.cost / big.cpu / 1e9
@@ -133,6 +140,7 @@ def main() -> int:
     print(f"left to the reference: {translator.work.interpreted.total()} instructions")
     verdict = "the same" if same else "NOT THE SAME"
     print(f"translated code is {ratio:.0f} times as fast as the reference; the bits are {verdict}")
+    print(f"exact matrix arithmetic takes {precise.cpu / big.cpu:.1f} times as long as the fast one")
     print(f"{share:.4%} of the large product is in tolerance")
     return 0 if same and share == 1.0 and ratio >= LEAST_RATIO and gflops >= LEAST_GFLOPS else 1
 

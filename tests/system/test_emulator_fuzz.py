@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from rocmatrix.emulator.decoder import decode
-from rocmatrix.emulator.descriptor import Denormals, Mode
+from rocmatrix.emulator.descriptor import Denormals, Mode, Rounding
 from rocmatrix.emulator.instruction import Encoding, Instruction
 from rocmatrix.emulator.interpreter import check_executable, handler_of
 from rocmatrix.emulator.numerics import Approximation, Numerics
 from rocmatrix.emulator.reports import AccessError, FaultError, UnsupportedError
+from rocmatrix.emulator.semantics.arithmetic import VECTOR
 from rocmatrix.emulator.semantics.control import FLOWS
+from rocmatrix.emulator.semantics.rounding import DIRECTED
 from rocmatrix.emulator.semantics.transcendental import APPROXIMATE
 from rocmatrix.emulator.translator.program import Translator
 from rocmatrix.emulator.wave import Wave
@@ -25,6 +27,7 @@ from tests.unit.emulator.machine import make, make_wave, v, words
 from tests.unit.emulator.translator.twins import control, differences, finish, make_side, one_by_one
 
 _FLUSHING = Mode(denormals_32=Denormals.FLUSH_SOURCES_AND_RESULTS, dx10_clamp=False, ieee=False)
+_DIRECTED = Mode(round_32=Rounding.TOWARDS_ZERO, round_16_64=Rounding.MINUS_INFINITY)
 _WAVES, _EACH = 150, 100
 _PAIRED = 300
 _REFERENCE_ONLY = ("s_set", "s_get", "s_mem")
@@ -34,8 +37,8 @@ def _machine_code(seed: int) -> Iterator[bytes]:
     """Give encodings without end: three of four with a known format, the others any bits."""
     encoder, chance = Encoder(seed), random.Random(seed)  # noqa: S311 - reproducible, no secret
     while True:
-        for make in encoder.formats.values():
-            words_ = make() if chance.random() < 0.75 else tuple(chance.getrandbits(32) for _ in range(3))
+        for encode in encoder.formats.values():
+            words_ = encode() if chance.random() < 0.75 else tuple(chance.getrandbits(32) for _ in range(3))
             yield b"".join(word.to_bytes(4, "little") for word in words_).ljust(16, b"\0")
 
 
@@ -96,9 +99,9 @@ def _instructions(seed: int, count: int) -> list[Instruction]:
 
 
 @pytest.mark.needs_llvm
-@pytest.mark.parametrize("mode", [Mode(), _FLUSHING], ids=["keep", "flush"])
+@pytest.mark.parametrize("mode", [Mode(), _FLUSHING, _DIRECTED], ids=["keep", "flush", "directed"])
 def test_translated_code_does_and_says_the_same(mode: Mode, tmp_path: Path) -> None:
-    wrong, translator = one_by_one(tmp_path, _instructions(42 + mode.ieee, _PAIRED), 42, mode)
+    wrong, translator = one_by_one(tmp_path, _instructions(42 + mode.bits % 7, _PAIRED), 42, mode)
     assert not wrong, "\n".join(wrong)
     assert translator.work.translated > _PAIRED // 2
 
@@ -115,3 +118,18 @@ def test_approximations_are_at_the_same_end_in_both_executors(end: Approximation
         finish(side)
     assert not differences(*sides)
     assert differences(usual, sides[0])
+
+
+@pytest.mark.needs_llvm
+@pytest.mark.parametrize("rounding", [Rounding.TOWARDS_ZERO, Rounding.PLUS_INFINITY, Rounding.MINUS_INFINITY])
+def test_directed_rounding_gives_the_same_bits_in_both_executors(rounding: Rounding, tmp_path: Path) -> None:
+    code = []
+    for place, name in enumerate(name for name in DIRECTED if "_pk_" not in name):
+        count = len(VECTOR[name].operands)
+        sources = [v(8 * place + 2 * number, VECTOR[name].operands[number].registers) for number in range(count)]
+        code.append(make(name, Encoding.VOP3, [v(200 + place)], sources))
+    mode = Mode(round_32=rounding, round_16_64=rounding)
+    sides = [make_side(one, [*code, control("s_endpgm")], 7, mode) for one in (None, Translator(tmp_path))]
+    for side in sides:
+        finish(side)
+    assert not differences(*sides)

@@ -1,8 +1,8 @@
 """The sums of matrix instructions as CDNA 3 forms them, bit by bit, on NumPy arrays.
 
 Source of every rule: Xie et al., "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv 2511.10909,
-first called "MMA-Sim"), and its package ``mmasim`` 2.1.1, whose authors compared it with an MI300X on random bits for
-every dense float instruction, NaN excepted. The model, for one element of D:
+first called "MMA-Sim"), and its package ``mmasim`` 2.1.1, whose authors compared it with a CDNA 3 GPU on random bits
+for every dense float instruction, NaN excepted. The model, for one element of D:
 
 - float64 and float32: ``fma(a[k], b[k], sum)`` for k = 0, 1, ...; the fast arithmetic does the same.
 - Other floats: k in groups (16 for 8-bit floats, 8 for float16 and bfloat16, 4 for xf32; fewer where K is less), one

@@ -241,9 +241,3 @@ def test_source_and_result_modifiers_apply_in_their_order() -> None:
 def test_output_modifiers_are_refused_where_denormals_are_kept() -> None:
     with pytest.raises(UnsupportedError, match="output modifier"):
         execute(make_wave(), make("v_add_f32", Encoding.VOP3, [v(1)], [v(0), v(0)], omod=1))
-
-
-def test_other_roundings_are_refused() -> None:
-    wave = make_wave(mode=Mode.from_bits(0xF3))
-    with pytest.raises(UnsupportedError, match="TOWARDS_ZERO"):
-        execute(wave, make("v_add_f32", Encoding.VOP2, [v(1)], [v(0), v(0)]))

@@ -1,4 +1,4 @@
-"""Exact sums of matrix instructions: what an MI300X was seen to do, and the published model written down once more."""
+"""Exact sums of matrix instructions: what a CDNA 3 GPU was seen to do, and the published model a second time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _one(operation: MatrixOperation, products: Mapping[int, tuple[float, float]]
         return float(matrix_exact.accumulate(operation, rows, columns, total)[0, 0, 0])
 
 
-# What an MI300X returned is in the outputs of tests/probe/probe_amd_cdna3.ipynb of github.com/microsoft/MMA-Sim.
+# What a CDNA 3 GPU returned is in the outputs of tests/probe/probe_amd_cdna3.ipynb of github.com/microsoft/MMA-Sim.
 _CANCELLED = {0: (_LARGE, _LARGE), 2: (_LARGE, -_LARGE)}
 
 

@@ -24,6 +24,7 @@ from rocmatrix.emulator.semantics.operands import (
     selected,
     source_modified,
 )
+from rocmatrix.emulator.semantics.rounding import can_round, directed, rounding_of
 from rocmatrix.emulator.semantics.transcendental import APPROXIMATE, at_an_end
 
 _ROW_BROADCAST = 0x150
@@ -58,7 +59,7 @@ def execute_scalar(machine: Machine, instruction: Instruction) -> None:
 def results_of(operation: Arithmetic, values: list[Value], mode: Mode) -> tuple[Value, ...]:
     """Return the results of an operation as a tuple."""
     result = operation.function(*values, mode) if operation.uses_mode else operation.function(*values)
-    return result if isinstance(result, tuple) else (result,)
+    return result if isinstance(result, tuple) else (directed(operation, values, result, mode),)
 
 
 def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode) -> None:
@@ -67,10 +68,11 @@ def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode)
         return
     kinds = [kind for kind in operation.results if kind.is_float]
     for kind in kinds:
-        rounding = mode.round_32 if kind.bits == 32 else mode.round_16_64  # float32
-        if rounding is not Rounding.NEAREST_EVEN:
+        rounding = rounding_of(kind, mode)
+        if not can_round(operation, rounding):
             raise UnsupportedError(f"rounding mode {rounding.name}", instruction=instruction)
-        if kind.bits == 16 and mode.fp16_overflow and not operation.uses_mode:  # float16
+        saturates = operation.uses_mode and rounding is Rounding.NEAREST_EVEN
+        if kind.bits == 16 and mode.fp16_overflow and not saturates:  # float16
             raise UnsupportedError("float16 arithmetic with FP16_OVFL set", instruction=instruction)
 
 
