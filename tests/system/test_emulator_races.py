@@ -59,7 +59,7 @@ SILENT = {
     "hand_over": 2,
     "last_workgroup": 4,
     "split_k": 4,
-    "chain": 6,
+    "chain": 4,
 }
 """Kernels in which everything is ordered, and workgroups of the launch."""
 PLANTED = (
