@@ -55,6 +55,7 @@ class Spec:
         options: of Triton's compiler.
         trial: makes the trial.
         small: whether the reference interpreter executes it in a second or two.
+        more: further trials, which together with the first one reach all of its code.
         load_to_lds: whether the compiler is told to load from memory to LDS without registers between.
     """
 
@@ -66,6 +67,7 @@ class Spec:
     options: Mapping[str, int | str] = field(default_factory=dict)
     small: bool = True
     load_to_lds: bool = False
+    more: tuple[Make, ...] = ()
 
 
 def _geometry(needs: Needs, *grid: int) -> Geometry:
@@ -95,12 +97,17 @@ def _vectors(spec: Spec, needs: Needs) -> Trial:
     )  # fmt: skip
 
 
-def _rows(reference: Callable[[NDArray[np.float64]], NDArray[np.float64]], dtype: type[np.generic]) -> Make:
+def _rows(
+    reference: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    dtype: type[np.generic],
+    rows: int = 3,
+    columns: int = 700,
+    scale: float = 1.0,
+) -> Make:
     def make(spec: Spec, needs: Needs) -> Trial:
-        rows, columns = 3, 700
         x = _random(spec).integers(-99, 99, (rows, columns)).astype(dtype)
         if dtype is not np.int32:
-            x = _random(spec).standard_normal((rows, columns)).astype(dtype)
+            x = (scale * _random(spec).standard_normal((rows, columns))).astype(dtype)
         return Trial(
             name=spec.name, kernel=needs.kernel, geometry=_geometry(needs, rows), inputs=(x,),
             out=poisoned(x.shape, dtype), scalars=(columns,), reference=lambda: reference(_wide(x)),
@@ -212,13 +219,14 @@ def _matmul(
         name=name, kernel="matmul", signature={**pointers, "M": "i32", "N": "i32", "K": "i32"},
         constants={"BM": tile[0], "BN": tile[1], "BK": tile[2], "INTEGER": dtype == "i8"},
         options={"num_warps": warps, **options}, trial=_product(*shape), small=small, load_to_lds=load_to_lds,
+        more=(_product(64, 64, 64), _product(130, 3, 33), _product(65, 127, 1)),
     )  # fmt: skip
 
 
-def _row_wise(kernel: str, kind: str, make: Make, **constants: float) -> Spec:
+def _row_wise(kernel: str, kind: str, make: Make, *more: Make) -> Spec:
     return Spec(
         name=kernel.replace("_", "-"), kernel=kernel, signature={"x": kind, "out": kind, "columns": "i32"},
-        constants={**constants, "BLOCK": 1024}, trial=make,
+        constants={"BLOCK": 1024}, trial=make, more=more,
     )  # fmt: skip
 
 
@@ -237,7 +245,10 @@ SPECS: tuple[Spec, ...] = (
         name="vector-add", kernel="vector_add", trial=_vectors, constants={"BLOCK": 256},
         signature={"x": "*fp32", "y": "*fp32", "out": "*fp32", "count": "i32"},
     ),
-    _row_wise("softmax", "*fp32", _rows(_softmax, np.float32)),
+    _row_wise(
+        "softmax", "*fp32", _rows(_softmax, np.float32, scale=60.0), _rows(_softmax, np.float32, 2, 1024),
+        _rows(_softmax, np.float32, 6, 3, 200.0), _rows(_softmax, np.float32, 2, 257, 1e-3),
+    ),
     Spec(
         name="layer-norm", kernel="layer_norm", trial=_norm, constants={"EPSILON": 1e-5, "BLOCK": 512},
         signature={"x": "*fp16", "weight": "*fp16", "out": "*fp16", "columns": "i32"},

@@ -19,6 +19,7 @@ from tests.mutation.operators import Listing, Mutant, Operator
 class Reason(StrEnum):
     """Why two programs are the same."""
 
+    UNREACHABLE = "no path of the code leads there"
     SCHEDULING = "priority and sleep change the order of waves only"
     DEAD = "what it writes, then and now, is overwritten before anything reads it"
     SKIP = "the branch skips code that does nothing where no lane is active"
@@ -26,6 +27,8 @@ class Reason(StrEnum):
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
 
 
+_SECOND_ENTRY = 256
+"""Where a kernel whose arguments were preloaded begins (LLVM, AMDGPUUsage, "Preloaded Kernel Arguments")."""
 _SCHEDULING = ("s_setprio", "s_sleep")
 _QUIET = ("s_nop", "s_waitcnt", *_SCHEDULING)
 _EFFECTS = ("s_barrier", "s_endpgm", "s_trap", "s_sendmsg", "s_setreg", "s_set_gpr_idx", "buffer_wbl2", "buffer_inv",
@@ -44,10 +47,25 @@ class Prover:
         self._listing = listing
         self._addresses = [each.address for each in listing.instructions]
         self._effects: dict[int, Effects] = {}
+        self._reachable = self._reached_from(0, _SECOND_ENTRY)
+
+    def _reached_from(self, *entries: int) -> frozenset[int]:
+        waiting, seen = list(entries), set[int]()
+        while waiting:
+            instruction = self._at(waiting.pop())
+            if instruction is None or instruction.address in seen:
+                continue
+            seen.add(instruction.address)
+            if instruction.name.startswith(_LEAVES):
+                return frozenset(self._addresses)  # it may go anywhere
+            waiting += () if instruction.name == "s_endpgm" else _following(instruction)
+        return frozenset(seen)
 
     def reason(self, mutant: Mutant) -> Reason | None:
         """Return why a mutant is the same program; ``None`` if that is not proved."""
         name, removed = mutant.instruction.name, mutant.operator is Operator.REMOVE
+        if not mutant.places & self._reachable:
+            return Reason.UNREACHABLE
         if mutant.operator is Operator.SHORTER_NOP:
             return Reason.WAIT_STATES  # the hazard detector was asked, and found nothing
         if name.startswith((*_EFFECTS, *_QUIET)):
@@ -99,7 +117,7 @@ class Prover:
 
     @staticmethod
     def _kills(register: int, effects: Effects, *, same_lanes: bool) -> bool:
-        """What a vector register held is gone in active lanes only, which must be those of the first write, or all."""
+        """A vector register is overwritten in active lanes only: those of the first write, or all, must be active."""
         if register not in effects.writes:
             return False
         return register < FIRST_VGPR or same_lanes or effects.unit is Unit.MATRIX
@@ -153,7 +171,7 @@ class Prover:
         )
 
     def _given(self, register: int, before: Instruction) -> object:
-        """Return the constant that a move gave to a register earlier in the same block; itself where that is unknown."""
+        """Return the constant that a move gave to a register earlier in the block; itself where that is unknown."""
         number = bisect_left(self._addresses, before.address)
         for instruction in reversed(self._listing.instructions[:number]):
             effects = self._effects_at(instruction)

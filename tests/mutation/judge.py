@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,8 @@ DETECTORS = {
 }
 SECONDS = 60
 """What one launch may take."""
+_FOLLOWED = frozenset({Detector.UNWRITTEN})
+"""Detectors that get a launch of their own, because with them a launch takes several times as long."""
 _ROOM = 3
 """How many times as much as the original a wave may execute before it counts as endless."""
 
@@ -58,9 +60,10 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """A trial with the offsets of the kernel that it executes, and the most instructions of a wave."""
+    """A trial with its options, the offsets of the kernel that it executes, and the most instructions of a wave."""
 
     trial: Trial
+    options: Options
     offsets: frozenset[int]
     instructions: int
 
@@ -88,7 +91,11 @@ class Judge:
         self._subject = subject
         self._programs = MutantPrograms(cache, subject.image)
         self._thorough = thorough
-        self._reaches = tuple(self._reach(trial) for trial in subject.trials)
+        options = [Options()] * len(subject.trials)
+        if subject.code.kernel(subject.kernel).descriptor.preload_length:
+            options.append(Options(preloads=False))  # the other entry, for firmware that does not preload
+        trials = [*subject.trials, subject.trials[0]][: len(options)]
+        self._reaches = tuple(map(self._reach, trials, options))
         assert not analyze(subject.code, subject.kernel).findings, "the original is not silent"
 
     @property
@@ -96,16 +103,17 @@ class Judge:
         """Offsets that some trial executes."""
         return frozenset[int]().union(*(reach.offsets for reach in self._reaches))
 
-    def _reach(self, trial: Trial) -> Reach:
+    def _reach(self, trial: Trial, options: Options) -> Reach:
         subject, coverage = self._subject, Coverage()
-        trial.run(subject.code, Device(Program), Options(), coverage)
-        original = Device(self._programs.of(None, subject.image))
-        comparison, execution, _ = trial.run(subject.code, original, Options(detectors=self._detectors))
-        assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
-        assert not execution.findings, "\n".join(map(str, execution.findings))
+        trial.run(subject.code, Device(Program), options, coverage)
+        for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
+            original = Device(self._programs.of(None, subject.image))
+            comparison, execution, _ = trial.run(subject.code, original, replace(options, detectors=detectors))
+            assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
+            assert not execution.findings, "\n".join(map(str, execution.findings))
         entry = Device().load(subject.code).address + subject.entry  # fresh devices load at the same address
         offsets = frozenset(address - entry for address in coverage.addresses)
-        return Reach(trial=trial, offsets=offsets, instructions=coverage.most)
+        return Reach(trial=trial, options=options, offsets=offsets, instructions=coverage.most)
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Try a mutant."""
@@ -119,13 +127,16 @@ class Judge:
         return Verdict(noticed=tuple(sorted(noticed)), reached=reached, said=first[:300])
 
     def _attempts(self, mutant: Mutant) -> Iterator[Callable[[], dict[str, str]]]:
+        """Return what to try, cheap things first: a launch that follows what was written takes the longest."""
         code, data = self._subject.with_change(mutant)
         programs = self._programs.of((self._subject.place, mutant), data)
-        for reach in self._reaches:
-            if mutant.places & reach.offsets:
-                options = Options(limit=_ROOM * reach.instructions, detectors=self._detectors)
+        reaches = [reach for reach in self._reaches if mutant.places & reach.offsets]
+        for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
+            for reach in reaches:
+                options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
                 yield partial(_launched, reach.trial, code, programs, options)
-        yield lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
+            if detectors - _FOLLOWED:
+                yield lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
 
 
 def _launched(trial: Trial, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:

@@ -23,8 +23,8 @@ from tests.system.emulator_compiler import compile_gemm
 _ROOT = Path(__file__).parents[2]
 _TILE, _THREADS, _BLOCK = 128, 256, 128
 _GEMM = "_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE{a}ELS1_{b}EEEvPKhS3_PKfS5_Ptiii"
-GEMM_SHAPES = ((33, 65, 256), (131, 259, 128), (128, 128, 256), (130, 1, 384))
-"""M, N, K: less than a tile with a remainder, several tiles with remainders, whole tiles, a column."""
+GEMM_SHAPES = ((33, 65, 256), (130, 134, 128), (128, 128, 256), (5, 131, 384), (131, 1, 128))
+"""M, N, K: less than a tile, several tiles, whole tiles, a column; N leaves each remainder of a lane's four columns."""
 _SECONDS = 300
 
 
@@ -86,16 +86,22 @@ def gemm_subjects(folder: Path) -> Iterator[Subject]:
     for a in (0, 1):
         for b in (0, 1):
             name = _GEMM.format(a=a, b=b)
-            trials = tuple(_product(name, shape, a_by_k=not a, b_by_k=not b) for shape in GEMM_SHAPES)
+            trials = tuple(
+                _product(name, shape, a_by_k=not a, b_by_k=not b, special=number % 2 == 0)
+                for number, shape in enumerate(GEMM_SHAPES)
+            )
             yield Subject(name=f"gemm-{a}{b}", code=code, kernel=name, trials=trials)
 
 
-def _product(kernel: str, shape: tuple[int, int, int], *, a_by_k: bool, b_by_k: bool) -> Trial:
+def _product(kernel: str, shape: tuple[int, int, int], *, a_by_k: bool, b_by_k: bool, special: bool) -> Trial:
+    """Return a trial; a special one has NaN among its scales, in the form that rounding could carry out of."""
     m, n, k = shape
     random = np.random.default_rng([m, n, k])
     a, b = (random.standard_normal(size).astype(ml_dtypes.float8_e4m3fnuz) for size in ((m, k), (k, n)))
     blocks = k // _BLOCK
     scales = [random.standard_normal(size).astype(np.float32) for size in ((blocks, m), (blocks, -(-n // _BLOCK)))]
+    if special:
+        scales[0].view(np.uint32)[0, :: max(1, m // 3)] = 0x7FFFFFFF
 
     def reference() -> Array:
         result = np.zeros((m, n))
@@ -127,9 +133,9 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
     manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
     for spec in SPECS:
         if spec.name in names:
-            trial = spec.trial(spec, manifest.needs[spec.name])
+            trials = tuple(make(spec, manifest.needs[spec.name]) for make in (spec.trial, *spec.more))
             code = read_code_object((folder / f"{spec.name}.co").read_bytes(), spec.name)
-            yield Subject(name=spec.name, code=code, kernel=trial.kernel, trials=(trial,))
+            yield Subject(name=spec.name, code=code, kernel=trials[0].kernel, trials=trials)
 
 
 TRITON = ("matmul-fp16-64x64x32-w4", "softmax")
