@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from rocmatrix.errors import InputError
 from rocmatrix.plan.audit_choice import AuditChoice
-from rocmatrix.plan.matrix_audit import LONGEST_REASON, audit_choice
-from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, recipe, repo_id
+from rocmatrix.plan.matrix_audit import audit_choice
+from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, reason, recipe, repo_id
 from rocmatrix.plan.matrix_model import (
     HOST,
     ISOLATIONS,
@@ -137,16 +137,9 @@ def _exclude(node: Node) -> Exclude:
         rocm=minor(keys["rocm"]) if "rocm" in keys else None,
         kernel=keys["kernel"].string() if "kernel" in keys else None,
         archs=arch_list(keys["archs"]) if "archs" in keys else None,
-        reason=_reason(keys["reason"]) if "reason" in keys else None,
+        reason=reason(keys["reason"]) if "reason" in keys else None,
         where=node.where,
     )
-
-
-def _reason(node: Node) -> str:
-    text = " ".join(node.string().split())
-    if not text.isprintable() or len(text) > LONGEST_REASON:
-        raise node.error(f"must be at most {LONGEST_REASON} printable characters, found {quote(text)}")
-    return text
 
 
 def _toolchains(node: Node) -> tuple[ToolchainChoice, ...]:

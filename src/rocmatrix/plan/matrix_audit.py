@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from rocmatrix.plan.audit_choice import AUDIT_RULES, AuditChoice, Waiver
+from rocmatrix.plan.matrix_fields import LONGEST_REASON, reason
 from rocmatrix.plan.node import Node
 from rocmatrix.plan.text import place, quote
 
-LONGEST_REASON = 500
 MEGABYTE = 1_000_000
 _VARIANT_PATTERN = r"[A-Za-z0-9._*?\[\]!-]{1,100}"
 _VARIANT = re.compile(_VARIANT_PATTERN)
@@ -60,13 +60,9 @@ def audit_schema() -> dict[str, object]:
 
 def _waiver(node: Node) -> Waiver:
     keys = node.mapping(("rule", "reason", "match", "variants"), ("rule", "reason"))
-    reason = " ".join(keys["reason"].string().split())
-    if not reason or not reason.isprintable() or len(reason) > LONGEST_REASON:
-        what = f"must be 1 to {LONGEST_REASON} printable characters, found {quote(reason)}"
-        raise keys["reason"].error(what, "Say why the rule does not matter here; every report shows it.")
     return Waiver(
         rule=keys["rule"].choice(AUDIT_RULES),
-        reason=reason,
+        reason=reason(keys["reason"]),
         match=keys["match"].string() if "match" in keys else None,
         variants=_patterns(keys["variants"]) if "variants" in keys else (),
         where=place(node.where),

@@ -13,6 +13,7 @@ ARCH_PATTERN = r"gfx[0-9]{1,2}[0-9a-f]{2}"
 PATH_CHARACTERS = r"[A-Za-z0-9_.+@-]"
 REPO_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 LABEL_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+LONGEST_REASON = 500
 MOST_VALUES = 1000
 """Values that an axis may have."""
 
@@ -77,6 +78,19 @@ def repo_id(node: Node) -> str:
     text = node.string()
     if not _REPO_ID.fullmatch(text):
         raise node.error(f"{quote(text)} is not a repository of the Hub", "Write <owner>/<name>, e.g. rocmatrix/gemm.")
+    return text
+
+
+def reason(node: Node) -> str:
+    """Return the author's words on one line, in any language; raises ``InputError`` for what could act on a log."""
+    text = " ".join(node.string().split())
+    if not text or not text.isprintable() or len(text) > LONGEST_REASON:
+        raise node.error(
+            f"must be 1 to {LONGEST_REASON} printable characters, found {quote(text)}", "Say why; reports show it."
+        )
+    if text.startswith("::") or any(mark in text for mark in ("##[", "${{")):
+        fix = "Do without :: in front, ##[ and ${ {: reports are shown in the logs of workflows, which act on these."
+        raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
     return text
 
 

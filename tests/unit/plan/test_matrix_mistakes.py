@@ -125,6 +125,23 @@ def complaint(content: bytes) -> str:
         ("schema: 1", "schema: 1\ncheck: {runner: []}", "names no label"),
         ("schema: 1", "schema: 1\nrelease: {allow-toolchains: [docker]}", "the toolchain 'docker' is not known"),
         ("schema: 1", "schema: 1\nrelease: {isolation: none}", "'none' is not known"),
+        (
+            "schema: 1",
+            'schema: 1\nexclude: [{torch: "2.12", reason: " "}]',
+            "3: exclude[0].reason: must be 1 to 500 printable",
+        ),
+        (
+            "schema: 1",
+            'schema: 1\nexclude: [{torch: "2.12", reason: "\\u202e"}]',
+            "printable characters, found '\\u202e'",
+        ),
+        ("schema: 1", 'schema: 1\nexclude: [{torch: "2.12", reason: "::error::x"}]', "has a workflow's command or"),
+        ("schema: 1", 'schema: 1\nexclude: [{torch: "2.12", reason: "a ##[error]x"}]', "has a workflow's command or"),
+        (
+            "schema: 1",
+            'schema: 1\nexclude: [{torch: "2.12", reason: "a ${{ x }}"}]',
+            "'a $\\x7b{ x }}' has a workflow's",
+        ),
         ("schema: 1", "schema: 1\nexclude: [{reason: x}]", "3: exclude[0]: excludes everything"),
         ("schema: 1", 'schema: 1\ninclude: [{torch: "2.12"}]', "3: include[0]: lacks rocm"),
         ("schema: 1", "schema: 1\ninclude: 3", "3: include: expected a list, found a whole number, '3'"),
