@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from rocmatrix.errors import InputError
 from rocmatrix.plan.audit_choice import AuditChoice
 from rocmatrix.plan.matrix_audit import audit_choice
-from rocmatrix.plan.matrix_fields import arch_list, kernel_path, labels, minor, minor_list, reason, recipe, repo_id
+from rocmatrix.plan.matrix_fields import (
+    arch_list,
+    build_arguments,
+    kernel_path,
+    labels,
+    minor,
+    minor_list,
+    reason,
+    recipe,
+    repo_id,
+)
 from rocmatrix.plan.matrix_model import (
     HOST,
     ISOLATIONS,
@@ -155,11 +165,10 @@ def _toolchain(rocm: str, node: Node) -> ToolchainChoice:
     if node.kind is not Kind.MAPPING:
         raise node.error(f"expected a recipe or a mapping, found {node.describe()}", "Write e.g. llvm.")
     keys = node.mapping(("recipe", "args"), ("recipe",))
-    args = keys["args"].table() if "args" in keys else {}
     return ToolchainChoice(
         rocm=rocm,
         recipe=recipe(keys["recipe"]),
-        args={name: value.string() for name, value in args.items()},
+        args=build_arguments(keys["args"]) if "args" in keys else {},
         where=node.where,
     )
 

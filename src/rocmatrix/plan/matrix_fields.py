@@ -12,6 +12,7 @@ from rocmatrix.plan.version import is_minor
 ARCH_PATTERN = r"gfx[0-9]{1,2}[0-9a-f]{2}"
 PATH_CHARACTERS = r"[A-Za-z0-9_.+@-]"
 REPO_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
+ARGUMENT_PATTERN = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 LABEL_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 LONGEST_REASON = 500
 MOST_VALUES = 1000
@@ -21,6 +22,7 @@ _ARCH = re.compile(ARCH_PATTERN)
 _ARCH_FEATURES = re.compile(r"(gfx[0-9a-f]{3,4})(:[a-z]+[+-])+")
 _PATH_PART = re.compile(PATH_CHARACTERS + "{1,100}")
 _REPO_ID = re.compile(REPO_ID_PATTERN)
+_ARGUMENT = re.compile(ARGUMENT_PATTERN)
 _LABEL = re.compile(LABEL_PATTERN)
 _LONGER_VERSION = re.compile(r"v?([0-9]+\.[0-9]+)(\.[0-9]+)*([+-].*)?")
 
@@ -79,6 +81,20 @@ def repo_id(node: Node) -> str:
     if not _REPO_ID.fullmatch(text):
         raise node.error(f"{quote(text)} is not a repository of the Hub", "Write <owner>/<name>, e.g. rocmatrix/gemm.")
     return text
+
+
+def build_arguments(node: Node) -> dict[str, str]:
+    """Return the build arguments of a recipe; raises ``InputError`` for names and values that none can have."""
+    made = {}
+    for name, value in node.table().items():
+        text = value.string()
+        if not _ARGUMENT.fullmatch(name):
+            fix = "Use letters, digits and _, no digit first, e.g. ROCM_VERSION."
+            raise value.error(f"{quote(name)} is not the name of a build argument", fix)
+        if not text.isprintable() or len(text) > LONGEST_REASON:
+            raise value.error(f"must be at most {LONGEST_REASON} printable characters, found {quote(text)}")
+        made[name] = text
+    return made
 
 
 def reason(node: Node) -> str:

@@ -15,6 +15,7 @@ from rocmatrix.document import to_json
 from rocmatrix.plan.matrix_audit import audit_schema
 from rocmatrix.plan.matrix_fields import (
     ARCH_PATTERN,
+    ARGUMENT_PATTERN,
     LABEL_PATTERN,
     MOST_VALUES,
     PATH_CHARACTERS,
@@ -79,7 +80,12 @@ def _definitions() -> _Schema:
     place = {"torch": ref["minor"], "rocm": ref["minor"], "archs": ref["archs"], "kernel": _text()}
     repo_id = {"type": "string", "pattern": f"^{REPO_ID_PATTERN}$", "description": "Repository on the Hub."}
     entry = {"path": ref["path"], "repo-id": repo_id, "archs": ref["archs"], "abi": ref["abi"], "audit": audit_schema()}
-    args = {"type": "object", "additionalProperties": _text(), "description": "Build arguments of the recipe."}
+    args = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{ARGUMENT_PATTERN}$"},
+        "additionalProperties": _text(),
+        "description": "Build arguments of the recipe.",
+    }
     return {
         "minor": minor,
         "archs": archs,

@@ -142,6 +142,8 @@ def complaint(content: bytes) -> str:
             'schema: 1\nexclude: [{torch: "2.12", reason: "a ${{ x }}"}]',
             "'a $\\x7b{ x }}' has a workflow's",
         ),
+        ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {"A;B": x}}', "'A;B' is not the name of a build argument\n  Use"),
+        ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {A: "a\\nb"}}', "500 printable characters, found 'a\\nb'"),
         ("schema: 1", "schema: 1\nexclude: [{reason: x}]", "3: exclude[0]: excludes everything"),
         ("schema: 1", 'schema: 1\ninclude: [{torch: "2.12"}]', "3: include[0]: lacks rocm"),
         ("schema: 1", "schema: 1\ninclude: 3", "3: include: expected a list, found a whole number, '3'"),
