@@ -141,3 +141,17 @@ def test_what_has_no_wider_kind_or_no_documented_rounding_is_refused(name: str) 
     wave = make_wave(mode=_mode(Rounding.TOWARDS_ZERO))
     with pytest.raises(UnsupportedError, match="TOWARDS_ZERO"):
         execute(wave, make(name, Encoding.VOP3, [v(20, width)], sources))
+
+
+@pytest.mark.parametrize("rounding", [Rounding.NEAREST_EVEN, *_MODES])
+def test_float16_stays_finite_where_mode_says_so(rounding: Rounding) -> None:
+    mode = Mode(round_16_64=rounding, round_32=rounding, fp16_overflow=True)
+    numbers = [60000.0, -60000.0, np.inf, -np.inf, 1.5, np.nan, 65504.0, 3.0]
+    for name, encoding in (("v_add_f16", Encoding.VOP2), ("v_pk_add_f16", Encoding.VOP3P)):
+        wave = make_wave(mode=mode)
+        wave.vgprs[0] = np.tile(np.array(numbers, np.float16), 8).view(np.uint16) * np.uint32(0x10001)
+        fields = {"op_sel_hi": 7} if encoding is Encoding.VOP3P else {}
+        execute(wave, make(name, encoding, [v(1)], [v(0), v(0)], **fields))
+        got = wave.vgprs[1].astype(np.uint16).view(np.float16)[:8]
+        want = np.array([65504, -65504, np.inf, -np.inf, 3, np.nan, 65504, 6], np.float16)
+        np.testing.assert_array_equal(got, want)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocmatrix.emulator.algebra import BOOL, I64, U32, U64, Kind, Value, bitcast, convert, where
-from rocmatrix.emulator.descriptor import Mode, Rounding
+from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Encoding, Instruction, Operand, RegisterFile
 from rocmatrix.emulator.numerics import Approximation
 from rocmatrix.emulator.reports import UnsupportedError
@@ -24,7 +24,7 @@ from rocmatrix.emulator.semantics.operands import (
     selected,
     source_modified,
 )
-from rocmatrix.emulator.semantics.rounding import can_round, directed, rounding_of
+from rocmatrix.emulator.semantics.rounding import DIRECTED, as_mode_rounds, can_round, rounding_of
 from rocmatrix.emulator.semantics.transcendental import APPROXIMATE, at_an_end
 
 _ROW_BROADCAST = 0x150
@@ -59,7 +59,7 @@ def execute_scalar(machine: Machine, instruction: Instruction) -> None:
 def results_of(operation: Arithmetic, values: list[Value], mode: Mode) -> tuple[Value, ...]:
     """Return the results of an operation as a tuple."""
     result = operation.function(*values, mode) if operation.uses_mode else operation.function(*values)
-    return result if isinstance(result, tuple) else (directed(operation, values, result, mode),)
+    return result if isinstance(result, tuple) else (as_mode_rounds(operation, values, result, mode),)
 
 
 def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode) -> None:
@@ -71,7 +71,7 @@ def refuse_rounding(operation: Arithmetic, instruction: Instruction, mode: Mode)
         rounding = rounding_of(kind, mode)
         if not can_round(operation, rounding):
             raise UnsupportedError(f"rounding mode {rounding.name}", instruction=instruction)
-        saturates = operation.uses_mode and rounding is Rounding.NEAREST_EVEN
+        saturates = operation.uses_mode or operation.name in DIRECTED
         if kind.bits == 16 and mode.fp16_overflow and not saturates:  # float16
             raise UnsupportedError("float16 arithmetic with FP16_OVFL set", instruction=instruction)
 

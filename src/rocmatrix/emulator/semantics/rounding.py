@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocmatrix.emulator.algebra import F32, F64, Kind, Value, bitcast, convert, where
+from rocmatrix.emulator.algebra import F16, F32, F64, Kind, Value, bitcast, convert, where
 from rocmatrix.emulator.descriptor import Mode, Rounding
 from rocmatrix.emulator.semantics.arithmetic import Arithmetic
-from rocmatrix.emulator.semantics.floats import FORMATS, sign_is_set
+from rocmatrix.emulator.semantics.floats import FORMATS, exponent, sign_is_set
 
 Terms = tuple[Value, Value | None]
 """Two float64 whose sum is the exact result; none where the first is."""
 
+_LARGEST_F16 = 65504.0
 _SUMS: dict[str, Callable[[Value, Value], Terms]] = {
     "add": lambda a, b: (a, b),
     "sub": lambda a, b: (a, -b),
@@ -50,11 +51,31 @@ def can_round(operation: Arithmetic, rounding: Rounding) -> bool:
     return rounding is Rounding.NEAREST_EVEN or operation.name in DIRECTED
 
 
-def directed(operation: Arithmetic, values: list[Value], nearest: Value, mode: Mode) -> Value:
-    """Return the result as MODE rounds it, from the operands and the result that is rounded to nearest."""
+def as_mode_rounds(operation: Arithmetic, values: list[Value], nearest: Value, mode: Mode) -> Value:
+    """Return the result as MODE rounds it, from the operands and the result that is rounded to nearest.
+
+    A float16 that overflows is the largest number where MODE says FP16_OVFL, however it is rounded; what is infinite
+    because an operand is stays so (ISA document, "Mode register").
+    """
     rounding = rounding_of(nearest.kind, mode)
-    if rounding is Rounding.NEAREST_EVEN or operation.name not in DIRECTED:
+    if operation.name not in DIRECTED:
         return nearest
+    if rounding is not Rounding.NEAREST_EVEN:
+        nearest = _directed(operation, values, nearest, rounding)
+    return _limited(values, nearest) if nearest.kind is F16 and mode.fp16_overflow else nearest
+
+
+def _limited(values: list[Value], result: Value) -> Value:
+    """Return a float16 that is the largest number where it would be infinite without an infinite operand."""
+    over = exponent(result) == FORMATS[F16].exponent_mask
+    over = over & (result == result)  # noqa: PLR0124 - NaN
+    for value in values:
+        if value.kind.is_float:
+            over = over & (exponent(value) != FORMATS[value.kind].exponent_mask)
+    return where(over, where(sign_is_set(result), -_LARGEST_F16, result.constant(F16, _LARGEST_F16)), result)
+
+
+def _directed(operation: Arithmetic, values: list[Value], nearest: Value, rounding: Rounding) -> Value:
     first, second = DIRECTED[operation.name](*(convert(value, F64) for value in values))
     exact, rest = (first, first - first) if second is None else _two_sum(first, second)
     difference = exact - convert(nearest, F64)
