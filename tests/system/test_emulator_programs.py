@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import struct
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import pytest
 
 from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import read_code_object
+from rocmatrix.emulator.descriptor import Denormals
 from rocmatrix.emulator.device import Device, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Approximation, Numerics
 from rocmatrix.emulator.translator.program import Translator
 from tests.system.emulator_compiler import compile_device, compile_host
+from tests.system.emulator_flush_programs import VARIABLES, write_program
 from tests.system.emulator_gemm import put
 from tests.system.emulator_programs import BUCKETS, INPUTS, OUTPUTS, WORKITEMS, Writer
 
@@ -84,3 +87,31 @@ def test_divisions_and_roots_are_right_at_either_end_of_what_the_machine_may_app
     for end in (Approximation.LOW, Approximation.HIGH):
         got, _ = _emulated(path, inputs, 105, numerics=Numerics(approximation=end), cache=tmp_path)
         np.testing.assert_array_equal(got, want, err_msg=end)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="MXCSR is x86-64's")
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+def test_denormals_are_flushed_as_on_the_cpu(level: str, tmp_path: Path) -> None:
+    source = tmp_path / "flush.hip"
+    source.write_text(write_program(7))
+    random = np.random.default_rng(7)
+    inputs = random.integers(0, 1 << 32, (WORKITEMS, VARIABLES), dtype=np.uint64).astype(np.uint32)
+    small = random.random(inputs.shape) < 0.5
+    inputs[small] &= np.uint32(0x81FFFFFF)  # denormals, and numbers not far above
+    library = ctypes.CDLL(str(compile_host(source, tmp_path / "flush.so", flags=(*_NO_CONTRACTION, "-mfma"))))
+    want = np.zeros_like(inputs)
+    library.kernel(*(array.ctypes.data_as(ctypes.c_void_p) for array in (inputs, want)), WORKITEMS)
+    flags = (*_NO_CONTRACTION, "-fgpu-flush-denormals-to-zero")
+    path = compile_device(source, tmp_path / "flush.co", level=level, flags=flags)
+    device = Device()
+    code = device.load(read_code_object(path.read_bytes(), path.name))
+    assert code.code_object.kernel("kernel").descriptor.mode.denormals_32 is Denormals.FLUSH_SOURCES_AND_RESULTS
+    places = [put(device, name, array) for name, array in (("in", inputs), ("out", np.zeros_like(inputs)))]
+    arguments = struct.pack("<2Q", *(place.address for place in places))
+    geometry = Geometry(grid=(WORKITEMS // 64, 1, 1), block=(64, 1, 1))
+    device.launch(code, "kernel", geometry, arguments, options=Options(dynamic_stack=4096))
+    np.testing.assert_array_equal(places[1].data.view(np.uint32).reshape(want.shape), want)
+    kept = ctypes.CDLL(str(compile_host(source, tmp_path / "kept.so", flags=(*_NO_CONTRACTION, "-mfma", "-DKEEP"))))
+    other = np.zeros_like(inputs)
+    kept.kernel(*(array.ctypes.data_as(ctypes.c_void_p) for array in (inputs, other)), WORKITEMS)
+    assert (other != want).mean() > 0.01, "flushing decides nothing here"
