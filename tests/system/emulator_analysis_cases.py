@@ -110,6 +110,9 @@ HAZARD_CASES = {
     "llvm_keeps_it_though_overwritten": ("v_readfirstlane_b32 s4, v9; s_mov_b32 s4, s8; v_add_u32 v1, s4, v2", 1),
     "shortest_path_counts": (
         "s_cmp_eq_u32 s8, 0; v_readfirstlane_b32 s4, v9; s_cbranch_scc1 L0; s_nop 4; L0: v_add_u32 v1, s4, v2", 1),
+    "shorter_of_two_paths_counts": (
+        "v_readfirstlane_b32 s4, v9; s_cbranch_scc1 L9; s_nop 1; L9: s_nop 1;"
+        "buffer_load_dword v1, v2, s[8:11], s4 offen", 1),
     "around_a_loop": (
         "s_mov_b32 s4, 0; L1: v_add_u32 v1, s4, v1; s_cmp_eq_u32 s8, 0; v_readfirstlane_b32 s4, v1; s_cbranch_scc1 L1",
         1),
@@ -143,6 +146,7 @@ WAIT_CASES = {
     "scalar_condition": ("s_load_dwordx2 vcc, s[4:5], 0; s_cbranch_vccz L4; s_nop 0; L4: s_nop 0", 1),
     "scalar_any_order": (
         "s_load_dword s8, s[4:5], 0; s_load_dword s9, s[4:5], 4; s_waitcnt lgkmcnt(1); s_mov_b32 s10, s8", 1),
+    "scalar_overwritten": ("s_load_dword s8, s[4:5], 0; s_load_dword s8, s[4:5], 4; s_waitcnt lgkmcnt(0)", 1),
     "scalar_zero": ("s_load_dword s8, s[4:5], 0; s_waitcnt lgkmcnt(0); s_mov_b32 s10, s8", 0),
     "lds_in_order": ("ds_read_b32 v2, v1; ds_read_b32 v3, v1; s_waitcnt lgkmcnt(1); v_mov_b32 v4, v2", 0),
     "lds_not_in_order_with_scalar": (
@@ -165,6 +169,7 @@ WAIT_CASES = {
     "invalidated_too_early": (f"{_LOAD}; buffer_inv sc1; s_waitcnt vmcnt(0)", 1),
     "invalidated": (f"{_LOAD}; s_waitcnt vmcnt(0); buffer_inv sc1", 0),
     "released_too_early": ("buffer_wbl2 sc1; global_atomic_add v1, v3, s[4:5]", 1),
+    "released_too_early_by_a_store": ("buffer_wbl2 sc1; global_store_dword v1, v3, s[4:5] sc1", 1),
     "released": ("buffer_wbl2 sc1; s_waitcnt vmcnt(0); global_store_dword v1, v3, s[4:5] sc1", 0),
 }  # fmt: skip
 
@@ -188,6 +193,8 @@ FLOW = {
               f"f0: {_LOADS}; s_setpc_b64 s[30:31]",
     "called_and_waited": f"{_CALL.format('f1')}; s_swappc_b64 s[30:31], s[4:5]; v_mov_b32 v3, v2; s_endpgm;"
                          f"f1: {_LOADS}; s_waitcnt vmcnt(0); s_setpc_b64 s[30:31]",
+    "called_backwards": f"s_branch L10; f3: {_LOADS}; s_setpc_b64 s[30:31]; L10: {_CALL.format('f3')};"
+                        "s_swappc_b64 s[30:31], s[4:5]; v_mov_b32 v3, v2; s_endpgm",
     "through_lanes": f"{_CALL.format('f2')}; v_writelane_b32 v9, s4, 0; v_writelane_b32 v9, s5, 1; s_mov_b64 s[4:5], 0;"
                      "v_readlane_b32 s8, v9, 0; v_readlane_b32 s9, v9, 1; s_swappc_b64 s[30:31], s[8:9];"
                      f"v_mov_b32 v3, v2; s_endpgm; f2: {_LOADS}; s_setpc_b64 s[30:31]",

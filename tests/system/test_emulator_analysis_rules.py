@@ -92,7 +92,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> CodeObject:
     return assemble(FLOW, tmp_path_factory.mktemp("flow"))
 
 
-@pytest.mark.parametrize("name", ["called", "through_lanes"])
+@pytest.mark.parametrize("name", ["called", "called_backwards", "through_lanes"])
 def test_a_call_is_followed_into_the_function_and_back(flow: CodeObject, name: str) -> None:
     report = analysis.analyze(flow, name, frozenset((Detector.WAITS,)))
     assert [fault.instruction.name for fault in report.findings if fault.instruction] == ["v_mov_b32"]
