@@ -17,7 +17,7 @@ import platformdirs
 from rocmatrix.audit.stage import audit_units
 from rocmatrix.audit.torch_shelf import torch_reader
 from rocmatrix.build.stage import build_units
-from rocmatrix.check.options import CheckOptions
+from rocmatrix.check.options import CheckOptions, confirm
 from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
@@ -160,6 +160,8 @@ def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False)
     With ``replan`` the plan is made from matrix.yaml and written; else it is the one that lies in the output folder.
     """
     started = time.monotonic()
+    if _check in steps:
+        confirm(options.check)
     context = _Context(options=options, store=Store(options.out), emit=emit)
     made = load_plan(options.matrix, toolchain=options.toolchain) if replan else None
     with context.store.exclusive():

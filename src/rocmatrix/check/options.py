@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from rocmatrix.check.budget import DEFAULT_BUDGET
-from rocmatrix.emulator.host.profiles import DEFAULT
+from rocmatrix.emulator.host.profiles import DEFAULT, profile
+from rocmatrix.errors import MissingRequirementError
+
+_KFD = Path("/dev/kfd")
 
 
 class On(StrEnum):
@@ -32,3 +36,26 @@ class CheckOptions:
     budget: float | None = DEFAULT_BUDGET
     seed: int = 0
     device: str = DEFAULT
+
+
+def confirm(options: CheckOptions) -> None:
+    """Refuse what cannot be done, before anything else is.
+
+    Raises:
+        MissingRequirementError: a GPU is asked for.
+        InputError: there is no such device profile.
+    """
+    profile(options.device)
+    if options.on is On.GPU:
+        raise MissingRequirementError(
+            f"this version of rocmatrix checks numbers on the emulator only; {gpu_of_this_machine()}",
+            where="--on gpu",
+            fix="Use --on emulator, which executes the same machine code on this machine's processor.",
+        )
+
+
+def gpu_of_this_machine() -> str:
+    """Return what there is to say of an AMD GPU here."""
+    if _KFD.exists():
+        return f"the AMD GPU behind {_KFD} is not used"
+    return f"this machine has no AMD GPU ({_KFD} is not there)"

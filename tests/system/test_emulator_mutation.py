@@ -1,0 +1,76 @@
+"""Machine code with one instruction changed: what a check notices of it, in a sample that is always the same.
+
+The whole campaign is ``python -m tests.mutation``; docs/emulator.md has its results.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rocmatrix.emulator.decoder import decode
+from tests.mutation.campaign import Result, run
+from tests.mutation.operators import NOTHING, Listing, Mutant, Operator, list_kernel, mutants
+from tests.mutation.subjects import gemm_subjects
+from tests.mutation.table import score, table
+
+pytestmark = pytest.mark.needs_llvm
+
+SAMPLE = 30
+LEAST = 0.85
+"""Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/emulator.md."""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, ...]:
+    folder = tmp_path_factory.mktemp("mutation")
+    subject = next(gemm_subjects(folder))
+    return run(subject, cache=folder / "code", results=folder / "results.jsonl", sample=SAMPLE)
+
+
+def test_mutants_of_the_gemm_are_noticed(results: tuple[Result, ...]) -> None:
+    survivors = "\n".join(each.said for each in results if each.survived)
+    assert len(results) == SAMPLE
+    assert score(results) >= LEAST, f"survivors:\n{survivors}\n" + "\n".join(table(results, thorough=False))
+
+
+def words(*instructions: int) -> Listing:
+    return list_kernel(b"".join(word.to_bytes(4, "little") for word in instructions))
+
+
+WAIT, NOP_0, NOP_3, BARRIER, END = 0xBF8C0F71, 0xBF800000, 0xBF800003, 0xBF8A0000, 0xBF810000
+ADD = 0x68040500  # v_add_u32 v2, v0, v2
+BRANCH = 0xBF840001  # s_cbranch_scc0, over one instruction
+
+
+def made(listing: Listing, operator: Operator) -> list[Mutant]:
+    return [mutant for mutant in mutants(listing) if mutant.operator is operator]
+
+
+def test_a_wait_is_made_weaker_by_one_for_each_counter_that_it_waits_for() -> None:
+    (mutant,) = made(words(WAIT, END), Operator.WEAKER_WAIT)
+    assert decode(mutant.after + bytes(12), 0).immediate == 0x0F72, "vmcnt(1) becomes vmcnt(2)"
+
+
+def test_a_nop_loses_a_wait_state_and_one_of_a_single_state_changes_places() -> None:
+    (shorter,) = made(words(ADD, NOP_3, END), Operator.SHORTER_NOP)
+    assert int.from_bytes(shorter.after, "little") == NOP_3 - 1
+    (moved,) = made(words(ADD, NOP_0, END), Operator.SHORTER_NOP)
+    assert (moved.before, moved.after) == (moved.after[4:] + moved.after[:4], NOTHING + moved.before[:4])
+
+
+def test_everything_but_nops_is_removed_once_and_branches_are_inverted() -> None:
+    listing = words(BRANCH, BARRIER, ADD, NOP_3, END)
+    assert [mutant.offset for mutant in made(listing, Operator.REMOVE)] == [0, 4, 8, 16]
+    (inverted,) = made(listing, Operator.INVERTED_BRANCH)
+    assert decode(inverted.after + bytes(12), 0).name == "s_cbranch_scc1"
+
+
+def test_registers_change_by_the_least_and_nothing_else_does() -> None:
+    listing = words(ADD, END)
+    (original,) = [each for each in listing.instructions if each.name != "s_endpgm"]
+    for operator, field in ((Operator.SOURCE, "sources"), (Operator.DESTINATION, "destinations")):
+        for mutant in made(listing, operator):
+            changed = decode(mutant.after + bytes(12), 0)
+            pairs = zip(getattr(original, field), getattr(changed, field), strict=True)
+            assert sum(abs(one.index - other.index) for one, other in pairs) == 1
+            assert changed.name == original.name
