@@ -104,6 +104,7 @@ PAIRS = [
 NOT_ASSEMBLED = {"trapsts-rfe"}
 """``s_rfe_b64`` belongs to trap handlers; code of kernels that has one is refused."""
 
+_BUFFER_LOAD = "buffer_load_dword v1, v2, s[8:11], s4 offen"
 HAZARD_CASES = {
     "other_instructions_count": ("v_readfirstlane_b32 s4, v9; v_mov_b32 v20, v21; v_add_u32 v1, s4, v2", 1),
     "two_others_are_enough": ("v_readfirstlane_b32 s4, v9; s_mov_b32 s9, s8; s_nop 0; v_add_u32 v1, s4, v2", 0),
@@ -111,8 +112,7 @@ HAZARD_CASES = {
     "shortest_path_counts": (
         "s_cmp_eq_u32 s8, 0; v_readfirstlane_b32 s4, v9; s_cbranch_scc1 L0; s_nop 4; L0: v_add_u32 v1, s4, v2", 1),
     "shorter_of_two_paths_counts": (
-        "v_readfirstlane_b32 s4, v9; s_cbranch_scc1 L9; s_nop 1; L9: s_nop 1;"
-        "buffer_load_dword v1, v2, s[8:11], s4 offen", 1),
+        f"v_readfirstlane_b32 s4, v9; s_cbranch_scc1 L9; s_nop 1; L9: s_nop 1; {_BUFFER_LOAD}", 1),
     "around_a_loop": (
         "s_mov_b32 s4, 0; L1: v_add_u32 v1, s4, v1; s_cmp_eq_u32 s8, 0; v_readfirstlane_b32 s4, v1; s_cbranch_scc1 L1",
         1),
