@@ -104,7 +104,7 @@ def refuse_modifiers(operation: Arithmetic, instruction: Instruction) -> None:
     if instruction.op_sel and operation.name not in _HALVES:
         raise UnsupportedError("op_sel on an operation that has no such halves", instruction=instruction)
     has_wide = any(kind.bits == 64 for kind in kinds)  # two registers
-    if instruction.sdwa and has_wide:
+    if instruction.sdwa and has_wide and not operation.name.startswith("v_cvt_pk_f32_"):  # two float32, no float64
         raise UnsupportedError("SDWA on a 64-bit operation", instruction=instruction)
     if instruction.dpp and has_wide and instruction.dpp.control & 0x1F0 != _ROW_BROADCAST:
         raise UnsupportedError("this DPP control on a 64-bit operation", instruction=instruction)
