@@ -18,7 +18,6 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     waves: int
     vector: tuple[int, int]
     lds: tuple[int, int]
-    groups: int
     scalar: tuple[tuple[int, int], ...]
 
 
@@ -48,7 +47,7 @@ def occupancy(
     if unit is None or wavefront <= 0 or max_workgroup <= 0:
         return None
     waves = -(-max_workgroup // wavefront)
-    slots = unit.waves * unit.simds if waves == 1 else min(unit.waves * unit.simds // waves, unit.groups)
+    slots = unit.waves * unit.simds // waves
     held = unit.lds[0] // _rounded(lds, unit.lds[1]) if lds > 0 else None
     vector = min(unit.vector[0] // _rounded(max(vgprs, 1), unit.vector[1]), unit.waves)
     by_lds = None if held is None else _per_simd(min(held, slots), waves, unit)

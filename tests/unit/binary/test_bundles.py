@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rocmatrix.binary import compressed, reading, streamed
 from rocmatrix.binary.facts import BundleKind, CodeObject, UnreadableError
+from rocmatrix.binary.header import Span
 from rocmatrix.binary.offload import unbundle
 from tests.unit.binary.corpus import COMPRESSED, PACKAGES, code_objects, content, read, read_one
 from tests.unit.binary.samples import bundle_bytes, code_object_bytes
@@ -110,6 +111,18 @@ def test_what_holds_no_gpu_code_is_told_apart() -> None:
     data = b"before".ljust(4096, b"\0") + PLAIN + b"between" + content("zstd-2") + b"behind"
     rest = b"|".join(data[span.start : span.end] for span in read(data).rest)
     assert rest == b"before".ljust(4096, b"\0") + b"|between|behind"
+
+
+@pytest.mark.parametrize("name", ["plain", "zstd-2", "package-19", "gfx942.co"])
+def test_gpu_code_is_found_wherever_it_begins_in_what_is_looked_through(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocmatrix.binary.offload._PIECE", 64)
+    for offset in range(140):
+        code = read(b"-" * offset + content(name))
+        found = [bundle.offset for bundle in code.bundles] + [alone.offset for alone in code.code_objects]
+        assert found[0] == offset
+        assert code.rest == (() if offset == 0 else (Span(start=0, end=offset, address=0),))
 
 
 # -- what is wrong -------------------------------------------------------------------------------------------------
