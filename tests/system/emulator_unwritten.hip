@@ -115,6 +115,13 @@ __global__ void masked_tail(const float* in, float* out, int n) {
   if (LANE < n) out[LANE] = y;
 }
 
+__global__ void mirrors(const int* in, int* out) {
+  __shared__ int tile[80];
+  tile[LANE] = in[LANE] * 3;
+  __syncthreads();
+  out[LANE] = tile[63 - LANE];
+}
+
 // A workspace that one launch fills and the next reads.
 __global__ void fills(const int* in, int* work) { work[LANE] = in[LANE]; }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import CodeObject, read_code_object
 from rocmatrix.emulator.device import Device, LoadedCode, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
+from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation
 from rocmatrix.emulator.reports import Detector, Fault, FaultError, FaultKind
 from rocmatrix.emulator.translator.program import Translator
@@ -136,6 +138,42 @@ def test_padding_may_be_copied_from_memory(bench: Bench) -> None:
     assert (records.undefined.reshape(64, 12)[:, [0, 4, 5, 6, 7, 8, 9]] == 0).all()
     assert not bench.results("reads_padding", records, out)
     assert out.data.view(np.int32).tolist() == [number + 4 for number in range(64)]
+
+
+_NOP = (0xBF800000).to_bytes(4, "little")
+
+
+def _mutate(bench: Bench, kernel: str, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Change the first instruction of a name in a kernel's code, in memory."""
+    program = Program(bench.device.memory, kernel)
+    address = bench.code.address + bench.code.code_object.kernel(kernel).entry
+    while (instruction := program.at(address)[0]).name != name:
+        address = instruction.next_address
+    place = bench.device.memory.bytes_at(address, instruction.size)
+    place[:] = np.frombuffer(change(place.tobytes()), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("ds_write_b32", lambda code: bytes([code[0] + 4]) + code[1:], "byte 0 of the workgroup's LDS"),
+        (
+            "ds_write_b32",
+            lambda code: _NOP * (len(code) // 4),
+            "of the workgroup's LDS, which nothing wrote, loaded at",
+        ),
+        ("global_load_dword", lambda code: _NOP * (len(code) // 4), "is stored there depends on v"),
+        ("v_sub_u32", lambda code: _NOP * (len(code) // 4), "the address depends on v"),
+    ],
+    ids=["offset", "write", "load", "difference"],
+)
+def test_a_changed_instruction_is_reported(
+    bench: Bench, name: str, change: Callable[[bytes], bytes], words: str
+) -> None:
+    assert not bench.results("mirrors", bench.put(_NUMBERS), bench.fresh(256))
+    _mutate(bench, "mirrors", name, change)
+    found = bench.results("mirrors", bench.put(_NUMBERS), bench.fresh(256))
+    assert any(words in str(fault) for fault in found), found
 
 
 def test_what_one_launch_writes_the_next_may_read(bench: Bench) -> None:

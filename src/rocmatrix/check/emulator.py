@@ -29,7 +29,7 @@ from rocmatrix.emulator.host.compiler import RuntimeCompiler
 from rocmatrix.emulator.host.emulation import mode
 from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import DEFAULT, profile
-from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, UnsupportedError
+from rocmatrix.emulator.reports import ALL_DETECTORS, UnsupportedError
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import Unit
@@ -41,8 +41,6 @@ CASE_SECONDS = 120.0
 """Seconds that any case may take, whatever its cost; translating its kernels the first time is among them."""
 SLOWEST, SLOWEST_TRANSLATED = 0.02e6, 10e6
 """Floating-point operations per second below which a case counts as stuck: a tenth and less of what was measured."""
-_NOT_TRANSLATED = frozenset({Detector.UNWRITTEN})
-"""Detectors that the translator does not know."""
 _DECODER = "tinygrad"
 
 
@@ -83,7 +81,7 @@ class EmulatorExecutor:
         self._description = (
             f"{ARCH} on the emulator ({mode(self._code_cache)}; device properties of {profile(device).name})"
         )
-        self._detectors = tuple(sorted(ALL_DETECTORS - _NOT_TRANSLATED if translated else ALL_DETECTORS))
+        self._detectors = tuple(sorted(ALL_DETECTORS))
         self._slots = Slots(engine=engine, free=threading.Semaphore(_processes()))
         self._done: dict[tuple[Digest, Path], Execution] = {}
         self._locks: defaultdict[tuple[Digest, Path], threading.Lock] = defaultdict(threading.Lock)

@@ -195,6 +195,15 @@ def test_inactive_lanes_may_have_undefined_addresses() -> None:
     assert _silent(wave)
 
 
+def test_inactive_lanes_keep_what_was_written_and_what_was_not() -> None:
+    wave = _wave()
+    wave.set_exec(_LANES < 8)
+    execute(wave, make("v_mov_b32", Encoding.VOP1, [v(1)], [v(0)]))
+    assert ((_undefined(wave, 1) != 0) == (_LANES >= 8)).all()
+    execute(wave, make("v_mov_b32", Encoding.VOP1, [v(0)], [v(2)]))
+    assert ((_undefined(wave, 0) != 0) == (_LANES < 8)).all()
+
+
 def test_an_undefined_value_from_lds_is_traced_to_its_load() -> None:
     wave = _wave()
     wave.lds_shadow.data[0, :40] = 0
