@@ -97,6 +97,7 @@ class Contents:
     Attributes:
         sizes: path of each file -> bytes.
         host_fp8: path of each shared object -> flavours of the torch dtypes whose names are in its bytes.
+        unsearched: file and byte from which on no credentials and paths were looked for, as there was too much of them.
         signature: ``None`` where there is no directory around the file.
         metadata_problem: why the client refuses ``metadata.json``, one sentence; ``None`` if it does not.
     """
@@ -106,5 +107,6 @@ class Contents:
     build_paths: tuple[FoundPath, ...] = ()
     python: tuple[PythonFile, ...] = ()
     host_fp8: tuple[tuple[str, frozenset[Fp8Flavour]], ...] = ()
+    unsearched: tuple[tuple[str, int], ...] = ()
     signature: SignatureFacts | None = None
     metadata_problem: str | None = None

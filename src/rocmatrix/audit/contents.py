@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rocmatrix.audit.binary_file import MAX_FILE
 from rocmatrix.audit.client_metadata import metadata_problem
-from rocmatrix.audit.content_facts import Contents, FoundPath, FoundSecret, Fp8Flavour
+from rocmatrix.audit.content_facts import Contents, FoundPath, FoundSecret, Fp8Flavour, PythonFile
 from rocmatrix.audit.facts import VariantFacts
 from rocmatrix.audit.policy_data import BuildRoot, BytesPolicy, SecretFormat
 from rocmatrix.audit.python_source import read_python
@@ -25,6 +26,10 @@ OVERLAP = 1 << 12
 """Bytes of a block that are searched again with the next one: longer than any token or path."""
 MAX_FOUND = 1000
 """Places of one file that are kept; whoever has more has one problem."""
+MAX_PLACES = 500_000
+"""Places that begin as a credential or a path does, in all files together, that are looked at: some seconds of work."""
+MAX_PYTHON = 1 << 22
+"""Bytes of all Python sources together that are parsed."""
 LONGEST_PATH = 200
 """Characters of a path that are shown."""
 
@@ -50,16 +55,29 @@ def read_contents(root: Path, facts: VariantFacts, policy: BytesPolicy, *, pytho
     paths = [(file.path, root / file.path) for file in facts.files]
     paths += [(name, root / name) for name in (METADATA_NAME, SIGNATURE_NAME) if _regular(root, name)]
     found = _searched(paths, policy, shared={binary.path for binary in facts.binaries})
-    sources = tuple(read_python(path, name, python=python) for name, path in paths if name.endswith(".py"))
+    sources = tuple(_python(paths, dict(found.sizes), python=python))
     return Contents(
         sizes=found.sizes,
         secrets=found.secrets,
         build_paths=found.build_paths,
+        unsearched=found.unsearched,
         host_fp8=found.host_fp8,
         python=sources,
         signature=read_signature(root),
         metadata_problem=metadata_problem(root / METADATA_NAME) if _regular(root, METADATA_NAME) else None,
     )
+
+
+def _python(paths: Iterable[tuple[str, Path]], sizes: dict[str, int], *, python: str) -> Iterator[PythonFile]:
+    """Give what each Python source says, as far as all of them together are of a size that people write."""
+    total = 0
+    for name, path in paths:
+        if name.endswith(".py"):
+            total += sizes.get(name, 0)
+            if total > MAX_PYTHON:
+                yield PythonFile(path=name, problem=f"with it the sources have more than {MAX_PYTHON} bytes")
+            else:
+                yield read_python(path, name, python=python)
 
 
 def _regular(root: Path, name: str) -> bool:
@@ -84,6 +102,7 @@ def _searched(paths: Iterable[tuple[str, Path]], policy: BytesPolicy, *, shared:
         sizes=tuple(sizes),
         secrets=tuple(search.secrets),
         build_paths=tuple(search.paths),
+        unsearched=tuple(search.unsearched),
         host_fp8=tuple(flavours),
     )
 
@@ -94,10 +113,16 @@ class _Search:
     def __init__(self, policy: BytesPolicy) -> None:
         self.secrets: list[FoundSecret] = []
         self.paths: list[FoundPath] = []
-        self._formats = [(form, re.compile(form.pattern.encode())) for form in policy.secrets]
-        self._roots = [(root, re.compile(_path_pattern(root))) for root in policy.roots]
-        starts = [prefix for form in policy.secrets for prefix in form.prefixes] + [root.path for root in policy.roots]
-        self._any = re.compile(b"|".join(re.escape(start) for start in [*map(str.encode, starts), _FP8_START]))
+        self.unsearched: list[tuple[str, int]] = []
+        self._left = MAX_PLACES
+        self._formats: dict[bytes, list[tuple[SecretFormat, re.Pattern[bytes]]]] = {}
+        for form in policy.secrets:
+            pattern = re.compile(form.pattern.encode())
+            for prefix in form.prefixes:
+                self._formats.setdefault(prefix.encode(), []).append((form, pattern))
+        self._roots = {root.path.encode(): (root, re.compile(_path_pattern(root))) for root in policy.roots}
+        starts = [*self._formats, *self._roots, _FP8_START]
+        self._any = re.compile(b"|".join(re.escape(start) for start in sorted(starts, key=len, reverse=True)))
 
     def file(self, name: str, path: Path) -> tuple[int, set[Fp8Flavour]]:
         """Search a file; return its size and the flavours of FP8 that it names.
@@ -111,42 +136,46 @@ class _Search:
         size = 0
         for start, block, limit in _blocks(path):
             size = start + len(block)
-            for hit in self._any.finditer(block):
+            for hit in self._any.finditer(block) if self._left else ():
                 if hit.start() >= limit:
                     break
-                flavours |= _flavour(block, hit.start())
-                if secrets < MAX_FOUND and (secret := self._secret(block, hit.start(), name, start)):
+                self._left -= 1
+                if not self._left:
+                    self.unsearched.append((name, start + hit.start()))
+                    break
+                if hit[0] == _FP8_START:
+                    flavours |= _flavour(block, hit.start())
+                elif hit[0] in self._roots:
+                    self._path(block, hit, name, start, seen)
+                elif secrets < MAX_FOUND and (secret := self._secret(block, hit, name, start)):
                     self.secrets.append(secret)
                     secrets += 1
-                self._path(block, hit.start(), name, start, seen)
         self.paths += seen.values()
         return size, flavours
 
-    def _secret(self, block: bytes, place: int, name: str, start: int) -> FoundSecret | None:
-        for form, pattern in self._formats:
+    def _secret(self, block: bytes, hit: re.Match[bytes], name: str, start: int) -> FoundSecret | None:
+        place = hit.start()
+        if block[max(0, place - 1) : place].isalnum():
+            return None
+        for form, pattern in self._formats[hit[0]]:
             found = pattern.match(block, place)
-            if found and _credible(found[0], form) and not block[max(0, place - 1) : place].isalnum():
-                prefix = next(one for one in form.prefixes if found[0].startswith(one.encode()))
-                return FoundSecret(path=name, offset=start + place, kind=form.name, shown=prefix)
+            if found and _credible(found[0], form):
+                return FoundSecret(path=name, offset=start + place, kind=form.name, shown=hit[0].decode())
         return None
 
-    def _path(self, block: bytes, place: int, name: str, start: int, seen: dict[str, FoundPath]) -> None:
-        if _INSIDE_A_PATH.search(block[max(0, place - 1) : place]):
+    def _path(self, block: bytes, hit: re.Match[bytes], name: str, start: int, seen: dict[str, FoundPath]) -> None:
+        place = hit.start()
+        root, pattern = self._roots[hit[0]]
+        found = None if _INSIDE_A_PATH.search(block[max(0, place - 1) : place]) else pattern.match(block, place)
+        if not found:
             return
-        for root, pattern in self._roots:
-            if found := pattern.match(block, place):
-                text = found[0][:LONGEST_PATH].decode("ascii")
-                folder = "/".join(text.split("/")[: root.path.count("/") + 1])
-                earlier = seen.get(folder)
-                if earlier is None and len(seen) >= MAX_FOUND:
-                    return
-                seen[folder] = FoundPath(
-                    path=name,
-                    offset=earlier.offset if earlier else start + place,
-                    text=earlier.text if earlier else text,
-                    count=earlier.count + 1 if earlier else 1,
-                )
-                return
+        text = found[0][:LONGEST_PATH].decode("ascii")
+        folder = "/".join(text.split("/")[: root.path.count("/") + 1])
+        earlier = seen.get(folder)
+        if earlier is not None:
+            seen[folder] = replace(earlier, count=earlier.count + 1)
+        elif len(seen) < MAX_FOUND:
+            seen[folder] = FoundPath(path=name, offset=start + place, text=text, count=1)
 
 
 def _path_pattern(root: BuildRoot) -> bytes:

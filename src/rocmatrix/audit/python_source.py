@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocmatrix.audit.content_facts import Fp8Flavour, PythonFile, SourceLine
 
-MAX_SOURCE = 1 << 20
+MAX_SOURCE = 1 << 18
 """Bytes of one source that are read at most."""
 MAX_LINES = 100
 """Lines of each kind that are kept of one source."""

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from rocmatrix.audit import contents as contents_module
 from rocmatrix.audit.content_facts import Contents, Fp8Flavour, PythonFile, SignatureState
 from rocmatrix.audit.contents import read_contents
-from rocmatrix.audit.facts import VariantFacts
+from rocmatrix.audit.facts import Expectation, VariantFacts
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.python_source import read_python
 from rocmatrix.audit.reading import read_everything
+from rocmatrix.audit.rules import judge
 from rocmatrix.audit.signature import read_signature
 
 LETTERS = (string.ascii_letters + string.digits)[::-1]
@@ -112,6 +113,26 @@ def test_a_token_across_two_blocks_is_found_once(tmp_path: Path, monkeypatch: py
         content = bytes(start) + secret + bytes(9000)
         (found,) = search(tmp_path, content).secrets
         assert found.offset == start
+
+
+@pytest.mark.parametrize("unit", [b"hf_", b"/home/a/b\0", b"AKIA", b"torch.float8_e4m3fn\0"])
+def test_a_file_full_of_beginnings_ends_the_search_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: bytes
+) -> None:
+    monkeypatch.setattr(contents_module, "MAX_PLACES", 1000)
+    found = search(tmp_path, unit * 5000)
+    assert found.unsearched == (("x.so", 999 * len(unit)),)
+    assert found.sizes == (("x.so", 5000 * len(unit)),)
+    findings = judge(VariantFacts(folder=False, contents=found), Expectation(), load_policy())
+    assert "the search ended here" in [one.what for one in findings if one.rule == "secrets"][-1]
+
+
+def test_more_python_than_anybody_writes_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents_module, "MAX_PYTHON", 15)
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    sources = read_everything(tmp_path, load_policy()).contents.python
+    assert [source.path for source in sources if source.problem] == ["c.py"]
 
 
 def test_dtypes_in_messages_tell_a_flavour_and_torchs_own_tables_do_not(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from rocmatrix.audit.rules import (
 from rocmatrix.audit.rules.waivers import Judgement, apply_waivers
 from rocmatrix.records import Finding, Severity
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Counted up whenever a rule would say something else about the same facts; earlier audits are then done again."""
 
 Check = Callable[[VariantFacts, Expectation, Policy], Iterator[Finding]]

@@ -28,6 +28,19 @@ def check_secrets(facts: VariantFacts, expected: Expectation, policy: Policy) ->
             fix="Revoke it where it was issued, then build without it: everybody who has this file has it too.",
             source=policy.bytes.secrets_source,
         )
+    yield from _unsearched(facts, policy)
+
+
+def _unsearched(facts: VariantFacts, policy: Policy) -> Iterator[Finding]:
+    for path, offset in facts.contents.unsearched:
+        yield Finding(
+            rule=SECRETS_RULE,
+            severity=Severity.WARNING,
+            what="there are so many places that begin as a credential or a path does that the search ended here",
+            where=f"{path}: byte {offset}",
+            fix="Look at the file: no program has them in such numbers.",
+            source=policy.bytes.secrets_source,
+        )
 
 
 def check_paths(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterator[Finding]:
