@@ -143,6 +143,10 @@ class TestTorchAbi:
         assert what == "torch_from_blob came with torch 2.11, but the variant promises to run on torch 2.10"
         assert found(facts, replace(EXPECTED, torch="2.11")) == []
 
+    def test_of_functions_from_before_the_lists_nothing_is_claimed(self) -> None:
+        facts = with_elf(symbols=(*GOOD_ELF.symbols, undefined("aoti_torch_get_dim")))
+        assert found(facts, replace(EXPECTED, torch="2.8")) == []
+
     def test_a_function_that_no_torch_declares(self) -> None:
         facts = with_elf(symbols=(*GOOD_ELF.symbols, undefined("aoti_torch_made_up")))
         ((_, severity, what),) = found(facts)

@@ -100,7 +100,7 @@ def _shim(binary: Binary, level: str, policy: Policy) -> Iterator[Finding]:
         if symbol.defined or not _SHIM.fullmatch(symbol.name):
             continue
         since = policy.shim.since.get(symbol.name)
-        if since is not None and _ordered(since) <= _ordered(level):
+        if since is not None and (since == policy.shim.oldest or _ordered(since) <= _ordered(level)):
             continue
         if since is None and _ordered(level) > _ordered(policy.shim.newest):
             what = f"unverifiable: torch {level} is newer than the lists here, which end with {policy.shim.newest}"
