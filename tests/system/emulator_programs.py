@@ -35,6 +35,14 @@ template <class T, class S> DEVICE static inline T bits(S s) { return __builtin_
 DEVICE static inline u32 raw(f32 x) { return x != x ? 0x7fc00000u : bits<u32>(x); }
 DEVICE static inline u64 raw(f64 x) { return x != x ? 0x7ff8000000000000ull : bits<u64>(x); }
 DEVICE static inline u16 raw(f16 x) { return x != x ? 0x7e00 : bits<u16>(x); }
+#ifdef __AMDGCN__
+DEVICE static inline f32 brain(f32 x) { return (f32)(__bf16)x; }
+#else
+static inline f32 brain(f32 x) {  // bfloat16 is to nearest even; this machine's compiler would call a library
+  const u32 b = bits<u32>(x);
+  return x != x ? x : bits<f32>(b + 0x7fff + (b >> 16 & 1) & 0xffff0000u);
+}
+#endif
 """
 
 _KERNEL = """
@@ -181,6 +189,7 @@ class Writer:
             "two_1 = f32x2{__builtin_fmaf(two_0.x, two_1.x, two_0.y), __builtin_fmaf(two_0.y, two_1.y, two_0.x)};",
             f"half_0 = half_0 {self._pick('+', '-', '*')} half_1;",
             "half_1 = half_1 * half_0;",
+            f"{self._variable('f32')} = {self._brain_float()};",
             f"switch ({u} & 3) {{ case 0: {v} += 3; break; case 1: {v} ^= {u}; break; default: {v} = ~{v}; }}",
             self._atomic(u, v),
         ]
@@ -189,6 +198,11 @@ class Writer:
             arguments = ", ".join(self._variable(kind) for kind in self._signatures[number])
             choices.append(f"{u} = helper_{number}({arguments});")
         return self._random.choice(choices)
+
+    def _brain_float(self) -> str:
+        """bfloat16 goes through float32: the GPU has no instruction for it, its compiler rounds with integers."""
+        a, b = (f"brain({self._variable('f32')})" for _ in range(2))
+        return f"brain({a} {self._pick('+', '-', '*')} {b})"
 
     def _atomic(self, index: str, value: str) -> str:
         """Each operation has buckets of its own, so that the order of work-items does not matter."""
