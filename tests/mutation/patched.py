@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.translator import blocks
 from rocmatrix.emulator.translator import program as translated
 from rocmatrix.emulator.translator.code import Code, Work
 from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
@@ -19,6 +20,8 @@ from tests.mutation.operators import Mutant
 
 Programs = Callable[[Memory, str], Program]
 """What a ``Device`` takes."""
+_LONGEST_BLOCK = 12
+"""Instructions of a block: the reference executes the mutant's whole block, which must therefore be short."""
 _REASON = "the mutant's own block"
 
 
@@ -80,6 +83,7 @@ class MutantPrograms:
         self._compiler = compiler
         self._original = image
         self.work = Work()
+        setattr(blocks, "_LONGEST", _LONGEST_BLOCK)  # noqa: B010 - read where blocks are cut
         setattr(translated, "Code", PatchedCode)  # noqa: B010 - what the module makes programs with
 
     def of(self, change: tuple[int, Mutant] | None, patched: bytes) -> Programs:
