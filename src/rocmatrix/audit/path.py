@@ -61,17 +61,14 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
             after a ROCm that compat.toml does not know.
     """
     policy = load_policy()
-    if path.is_dir():
-        facts = read_everything(path, policy)
-        if not (facts.files or facts.binaries or facts.unreadable or facts.strays):
-            raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
-        expected = _expected(path.resolve().name, facts)
-    elif path.is_file():
-        facts = read_everything(path, policy)
-        expected = _expected(path.resolve().parent.name, facts)
-    else:
+    if not (path.is_dir() or path.is_file()):
         what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
         raise InputError(what, where=str(path), fix=_FIX)
+    facts = read_everything(path, policy)
+    if path.is_dir() and not (facts.files or facts.binaries or facts.unreadable or facts.strays):
+        raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    expected = _expected(folder.name, facts)
     if published:
         expected = replace(expected, published=True, variant=expected.variant or _directory(path))
     facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))

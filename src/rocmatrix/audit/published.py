@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rocmatrix.audit.kernel_audit import BUILD_FOLDER, AuditSet
-from rocmatrix.audit.path import audit_path
+from rocmatrix.audit.path import PathAudit, audit_path
 from rocmatrix.audit.torch_reader import TorchReader
 from rocmatrix.errors import InputError, MissingRequirementError, RocmatrixError
 from rocmatrix.events import Emit, Notice
@@ -129,23 +129,25 @@ def audit_published(
     with tempfile.TemporaryDirectory(prefix="rocmatrix-verify-") as folder:
         with _refusals(kernel):
             _download(api, kernel, commit, files, Path(folder))
-        variants = sorted({file.variant for file in files})
-        audits = []
-        for variant in variants:
-            path = Path(folder) / BUILD_FOLDER / variant
-            audited = audit_path(path, torch=torch, published=True)
-            shown = f"{name}/{BUILD_FOLDER}/{variant}"
-            audits.append(replace(audited, path=shown, prefix=shown))
+        audits = tuple(_audits(Path(folder), sorted({file.variant for file in files}), name, torch))
     failed = any(audited.outcome is Outcome.FAILED for audited in audits)
     return PublishedAudit(
         path=name,
         outcome=Outcome.FAILED if failed else Outcome.PASSED,
-        audits=tuple(audits),
+        audits=audits,
         repo=kernel.repo,
         revision=revision,
         commit=commit,
         received=size,
     )
+
+
+def _audits(folder: Path, variants: Sequence[str], name: str, torch: TorchReader | None) -> Iterator[PathAudit]:
+    """Give the audit of each downloaded variant, under the name that it has on the Hub."""
+    for variant in variants:
+        audited = audit_path(folder / BUILD_FOLDER / variant, torch=torch, published=True)
+        shown = f"{name}/{BUILD_FOLDER}/{variant}"
+        yield replace(audited, path=shown, prefix=shown)
 
 
 def _api() -> HfApi:

@@ -66,12 +66,8 @@ def audit_units(
             emit(UnitFinished(unit=unit.id, stage=Stage.AUDIT, state=State.SKIPPED, reason=why, seconds=0.0))
             continue
         expected = expectation(unit, build, plan.kernel(unit.kernel).audit)
-        records[unit.id] = _audit(
-            _Task(unit=unit.id, artifact=build.artifact_digest, expected=expected, torch=torch or NoTorch()),
-            store=store,
-            emit=emit,
-            use_cache=use_cache,
-        )
+        task = _Task(unit=unit.id, artifact=build.artifact_digest, expected=expected, torch=torch or NoTorch())
+        records[unit.id] = _audit(task, store=store, emit=emit, use_cache=use_cache)
     return records
 
 
