@@ -32,8 +32,8 @@ class Exposure:
 
     Attributes:
         active: vector registers that are read in active lanes.
-        inactive: those that must be defined in the other lanes too, the active ones being written by the block.
         lanes: vector register -> lanes that are read whether active or not.
+        inactive: the same, where the block itself has written the active lanes.
         scalars: scalar registers that are read.
         scc: whether SCC is read.
         first: whether lane 0 is read where none is active.
@@ -42,8 +42,8 @@ class Exposure:
     def __init__(self) -> None:
         """Start with nothing."""
         self.active: set[int] = set()
-        self.inactive: set[int] = set()
         self.lanes: dict[int, int] = {}
+        self.inactive: dict[int, int] = {}
         self.scalars: set[int] = set()
         self.scc = False
         self.first = False
@@ -61,16 +61,18 @@ class Exposure:
         """Note that some lanes of a vector register are read, active or not."""
         if number in self._written_everywhere:
             return
-        if number in self._written and lanes == _EVERYWHERE:
-            self.inactive.add(number)
-        else:
-            self.lanes[number] = self.lanes.get(number, 0) | lanes
+        needed = self.inactive if number in self._written else self.lanes
+        needed[number] = needed.get(number, 0) | lanes
 
     def write(self, number: int, *, everywhere: bool = False) -> None:
         """Note that the active lanes of a vector register, or all of them, are written."""
         self._written.add(number)
         if everywhere:
             self._written_everywhere.add(number)
+
+    def is_written(self, number: int) -> bool:
+        """Say whether the active lanes of a vector register are written."""
+        return number in self._written
 
     def read_scalar(self, index: int) -> None:
         """Note that a scalar register is read."""
@@ -93,12 +95,15 @@ class Exposure:
         """Return the C that stops in front of a block unless all that it reads is defined."""
         lines = ["  const s_u64 exec_ = W->s[EXEC] | (s_u64)W->s[EXEC + 1] << 32;"]
         active = "(exec_ ? exec_ : ~0ull)" if self.first else "exec_"
+        everywhere = [number for number, lanes in self.inactive.items() if lanes == _EVERYWHERE]
+        single = {number: lanes for number, lanes in self.inactive.items() if lanes != _EVERYWHERE}
         conditions = []
-        for name, registers, mask in (("active_", self.active, active), ("inactive_", self.inactive, "~exec_")):
+        for name, registers, mask in (("active_", self.active, active), ("inactive_", everywhere, "~exec_")):
             if registers:
                 lines.append(f"  {_list(name, registers)}")
                 conditions.append(f"undefined_lanes(W, {name}, {len(registers)}) & {mask}")
-        conditions += [f"W->shadow->lanes[{number}] & {lanes:#x}ull" for number, lanes in sorted(self.lanes.items())]
+        for chosen, mask in ((self.lanes, ""), (single, " & ~exec_")):
+            conditions += [f"W->shadow->lanes[{n}] & {lanes:#x}ull{mask}" for n, lanes in sorted(chosen.items())]
         if self.scalars:
             lines.append(f"  {_list('scalars_', self.scalars)}")
             conditions.append(f"undefined_scalars(W, scalars_, {len(self.scalars)})")
@@ -173,8 +178,9 @@ class ShadowEmitter(EmittingMachine):
                 self._exposure.write(number)
                 self._active.add(number)
             else:
-                written = self._selected(lanes)
-                self.body.in_order(f"wrote_vector(W, {number}, {{0}})", written)
+                self.body.in_order(f"wrote_vector(W, {number}, {{0}})", self._selected(lanes))
+                # which lanes are defined now is seen when the next block begins
+                self.ends_block = self.ends_block or not self._exposure.is_written(number)
 
     def _defines_scalar(self, index: int) -> None:
         self._exposure.write_scalar(index)
