@@ -68,6 +68,14 @@ _QUOTES = "Put it in quotes to make it a string."
 _BIG = b"x" * (10 * 1024 * 1024)
 
 MISTAKES: tuple[Mistake, ...] = (
+    _matrix(
+        "old workflow commands",
+        "schema: 1",
+        f'schema: 1\nexclude: [{{torch: "2.12", reason: "{OLD_COMMAND}"}}]',
+        2,
+        "exclude[0].reason: '#\\x23[error]pwned' has a workflow's command",
+        "Say it in words",
+    ),
     _matrix("unquoted 2.10", '"2.12"', "2.10", 3, "torch[0]: 2.10 without quotes is the number 2.1", 'Write "2.10".'),
     _manifest(
         "unquoted 2.10", '"2.10"', "2.10", "torch.minver: ", "expected a string, found a number, '2.10'", _QUOTES

@@ -105,7 +105,7 @@ def reason(node: Node) -> str:
             f"must be 1 to {LONGEST_REASON} printable characters, found {quote(text)}", "Say why; reports show it."
         )
     if text.startswith("::") or any(mark in text for mark in ("##[", "${{")):
-        fix = "Do without :: in front, ##[ and ${ {: reports are shown in the logs of workflows, which act on these."
+        fix = "Say it in words: reports are shown in the logs of GitHub's workflows, which act on commands in them."
         raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
     return text
 
