@@ -25,6 +25,7 @@ _SPILL_PARTS = 32
 
 NOTHING_TO_WAIT_FOR = "the wait completes nothing that the weakened one does not: on no path is there anything"
 WAITED_LATER = "what only the original completes is complete, on every path, before anything needs it"
+LOADED_TO_LDS = "whether anybody reads too early what is loaded to LDS is for the race detector, which sees addresses"
 LOOP_END = (
     "LLVM measured across the end of a loop before it had put wait states there, which are now far more than enough"
 )
@@ -107,6 +108,8 @@ def excuse(code_object: CodeObject, kernel: str, mutant: Mutant) -> str | None:
         started = [step for step in ordered(changed) if step.instruction.address in left]
         if not started:
             return NOTHING_TO_WAIT_FOR
+        if any(step.instruction.memory is not None and step.instruction.memory.lds for step in started):
+            return LOADED_TO_LDS
         return WAITED_LATER if all(is_complete_before_use(changed, step) for step in started) else None
     if _is_loop_end(graph, code_object, kernel, mutant):
         return LOOP_END

@@ -55,7 +55,7 @@ class Event:
         instruction: what started it.
         order: how it completes.
         results: registers that it will write.
-        lds: what it does with LDS.
+        lds: what an LDS instruction does with LDS.
         loads: whether memory is read: a load, or an atomic.
     """
 
@@ -102,9 +102,12 @@ def _order(instruction: Instruction, unit: Unit) -> Order | None:
 
 
 def _touch(instruction: Instruction, unit: Unit) -> Touch:
+    """Return what an LDS instruction does there.
+
+    Loads to LDS do not count: code that loads the next tile while it reads another one passes barriers with them under
+    way, and only the addresses tell whether that is right.
+    """
     name = instruction.name
-    if instruction.memory is not None and instruction.memory.lds:
-        return Touch.WRITES
     if unit is not Unit.LDS or name.startswith(_NO_LDS):
         return Touch.NOTHING
     if name.startswith("ds_read"):
@@ -163,7 +166,7 @@ class Scoreboard:
         memory: those that count on vmcnt and complete in order.
         lds: those that count on lgkmcnt and complete in order among themselves.
         unordered: events that only a zero completes, with the counters that must still come to it: 1 vmcnt, 2 lgkmcnt.
-        behind: events that were under way at a barrier: address of the barrier.
+        behind: LDS instructions that were under way at a barrier: address of the barrier.
     """
 
     memory: Queue = field(default_factory=lambda: Queue(MAX_VMCNT))
@@ -219,8 +222,8 @@ class Scoreboard:
         self.behind.pop(address, None)
 
     def pass_barrier(self, barrier: int, events: dict[int, Event]) -> None:
-        """Note which accesses to LDS are under way while other waves may go on."""
-        for address in self.pending:
+        """Note which LDS instructions are under way while other waves may go on."""
+        for address in self.lds.places:
             if events[address].lds:
                 self.behind.setdefault(address, barrier)
 
