@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.descriptor import Mode
-from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction
+from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, MemoryBits
 from rocmatrix.emulator.semantics.matrix import MATRIX
 from rocmatrix.emulator.shadow.memory import LocalShadow, Stores
 from rocmatrix.emulator.shadow.origin import Findings
@@ -85,7 +85,7 @@ def _make_undefined(side: Side, seed: int) -> None:
 
 def _undefined(side: Side) -> dict[str, bytes]:
     wave = _wave(side)
-    assert side.data.undefined is not None
+    undefined = side.data.undefined
     return {
         "vgprs": wave.shadow.vgprs.bits.tobytes(),
         "lanes of vgprs": wave.shadow.vgprs.lanes.tobytes(),
@@ -95,7 +95,7 @@ def _undefined(side: Side) -> dict[str, bytes]:
         "scc": bytes([wave.shadow.scc]),
         "lds": wave.lds_shadow.data.tobytes(),
         "scratch": wave.scratch_shadow.data.tobytes(),
-        "data": side.data.undefined.tobytes(),
+        "data": b"" if undefined is None else undefined.tobytes(),
     }
 
 
@@ -160,6 +160,31 @@ def test_random_accesses_leave_the_same_undefined_bits(cache: Path) -> None:
     assert reports > 0, "some addresses and atomics depend on undefined bits"
     wrong, _ = _together(cache, code, (1,))
     assert not wrong
+
+
+def test_one_undefined_byte_of_any_lane_is_seen(cache: Path) -> None:
+    read = make("ds_read_b64", Encoding.DS, [v(2, 2)], [v(1)], memory=MemoryBits())
+    *sides, translator = _sides(cache, [read, control(twins.END)])
+    for lane in (0, 1, 31, 32, 63):
+        for side in sides:
+            wave = _wave(side)
+            _define_everything(wave)
+            wave.set_exec(np.ones(64, np.bool_))
+            wave.vgprs[1] = 8 * np.arange(64)
+            wave.lds_shadow.data[0, 8 * lane + lane % 8] = 1
+            wave.status, wave.pc = Status.READY, side.code.address
+            side.program.run(wave, 1 << 30)
+        assert not _differences(sides[0], sides[1])
+        assert np.flatnonzero(_wave(sides[1]).shadow.vgprs.bits[2:4].any(axis=0)).tolist() == [lane]
+    assert translator.work.interpreted[UNDEFINED] == 2 * 5, "the load, and the end that is no block of its own"
+
+
+def _define_everything(wave: TrackedWave) -> None:
+    for file in (wave.shadow.vgprs, wave.shadow.agprs):
+        file.bits[:], file.lanes[:] = 0, 0
+    wave.shadow.sgprs[:] = 0
+    wave.shadow.scc = False
+    wave.lds_shadow.data[:] = 0
 
 
 def test_matrix_instructions_leave_the_same_undefined_bits(cache: Path) -> None:
