@@ -135,7 +135,7 @@ class Judge:
             for reach in reaches:
                 options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
                 yield partial(_launched, reach.trial, code, programs, options)
-            if detectors - _FOLLOWED:
+            if detectors - _FOLLOWED:  # also where no launch came by
                 yield lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
 
 

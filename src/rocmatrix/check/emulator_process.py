@@ -95,12 +95,14 @@ class _Seen:
     numerics: Numerics
     comparisons: list[Comparison] = field(default_factory=list)
     findings: dict[Fault, None] = field(default_factory=dict)
+    remarks: dict[str, None] = field(default_factory=dict)
     launches: int = 0
     instructions: int = 0
 
     def take(self, call: Call) -> None:
         """Add a call."""
         self.findings |= dict.fromkeys(call.findings)
+        self.remarks |= dict.fromkeys(call.remarks)
         self.launches += len(call.launches)
         self.instructions += call.instructions
 
@@ -171,8 +173,8 @@ def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> C
         first, *rest = seen.findings
         more = f" (and {len(rest)} more)" if rest else ""
         detail = f"{first}{more}; the numbers: {detail}"
-    if host.unseen:
-        detail += f"; no detector looked at: {'; '.join(host.unseen)}"
+    if seen.remarks:
+        detail += f"; {'; '.join(seen.remarks)}"
     return _result(case, seen, started, detail, passed=passed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rocmatrix import digest
@@ -11,11 +10,10 @@ from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Device, Execution, LoadedCode, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.host.arena import Arena, Block
-from rocmatrix.emulator.host.code_findings import CodeFindings
 from rocmatrix.emulator.host.launch import Launch
 from rocmatrix.emulator.memory import Allocation
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
-from rocmatrix.emulator.reports import Detector, Fault, FaultError
+from rocmatrix.emulator.reports import Detector, Fault
 
 
 def make_device(code_cache: Path | None) -> Device:
@@ -40,17 +38,8 @@ def mode(code_cache: Path | None, numerics: Numerics = DEFAULT_NUMERICS) -> str:
 class Emulation:
     """Executes launches one after the other on one emulated device, on the memory of the host side itself."""
 
-    def __init__(self, arena: Arena, device: Device, options: Options, cache: Path | None = None) -> None:
-        """Start with a device that has nothing loaded.
-
-        Args:
-            arena: memory of the host side.
-            device: what executes.
-            options: of every launch that gives no others.
-            cache: folder that processes share; ``None`` for none.
-        """
-        self._code_findings = CodeFindings(options.detectors, cache)
-        self._remarks: dict[str, None] = {}
+    def __init__(self, arena: Arena, device: Device, options: Options) -> None:
+        """Start with a device that has nothing loaded."""
         self._arena = arena
         self._options = options
         self._device = device
@@ -71,20 +60,7 @@ class Emulation:
             UnsupportedError: the kernel did something that is not modelled.
         """
         self._adopt()
-        key = digest.of_bytes(launch.code_object)
-        analysis = self._code_findings.of(key, code_object, launch.kernel)
-        self._remarks |= dict.fromkeys(analysis.remarks)
-        try:
-            execution = self._execute(launch, key, code_object, options or self._options)
-        except FaultError as err:
-            err.findings += analysis.findings
-            raise
-        return replace(execution, findings=(*analysis.findings, *execution.findings))
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Parts of the kernels' code that no detector looked at."""
-        return tuple(self._remarks)
+        return self._execute(launch, code_object, options or self._options)
 
     def unwritten(self, address: int, size: int, kernel: str) -> tuple[Fault, ...]:
         """Return what of a result was never written, if it fills a whole allocation; else nothing is known.
@@ -100,7 +76,8 @@ class Emulation:
             return ()
         return self._device.unwritten(allocation, kernel)
 
-    def _execute(self, launch: Launch, key: Digest, code_object: CodeObject, options: Options) -> Execution:
+    def _execute(self, launch: Launch, code_object: CodeObject, options: Options) -> Execution:
+        key = digest.of_bytes(launch.code_object)
         if key not in self._loaded:
             self._loaded[key] = self._device.load(code_object)
         geometry = Geometry(grid=launch.grid, block=launch.block, dynamic_lds=launch.dynamic_lds)

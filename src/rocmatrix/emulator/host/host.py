@@ -84,7 +84,7 @@ class Host:
             UnsupportedError: it asks for what the stand-ins do not have.
         """
         self._arena = Arena(profile.memory)
-        self._emulation = Emulation(self._arena, make_device(code_cache), options, code_cache)
+        self._emulation = Emulation(self._arena, make_device(code_cache), options)
         self._launches: list[Launch] = []
         self._instructions = 0
         self._findings: list[Fault] = []
@@ -151,11 +151,6 @@ class Host:
     def remarks(self) -> tuple[str, ...]:
         """What the runtime answered with an error so far, though the launcher may have handled it."""
         return tuple(self._hip.remarks) if self._hip else ()
-
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """Parts of the kernels' code that no detector looked at so far."""
-        return self._emulation.remarks
 
     def _came_to(self, schema: Schema, results: Sequence[int], tensors: Mapping[str, int]) -> Call:
         if set(schema.returns) - {"Tensor"}:
