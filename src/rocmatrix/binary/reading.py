@@ -17,9 +17,9 @@ from rocmatrix.binary.window import Window
 MAX_CONTENT = 1 << 32
 """Bytes that all compressed bundles of a file may have when they are uncompressed."""
 MAX_METADATA = 1 << 28
-"""Bytes of all metadata notes of a file; Debian's librocblas (a gigabyte for ten archs) has 150 MB of them."""
+"""Bytes of all metadata notes of a file; Debian's librocblas, a gigabyte for ten archs, has more than half of that."""
 MAX_KERNELS = 1 << 18
-"""Kernels of all code objects of a file; Debian's librocblas has 175,000."""
+"""Kernels of all code objects of a file; Debian's librocblas has 106,000."""
 MAX_LAYOUTS = 1 << 24
 """Bytes of all layouts of arguments that differ from each other, as metadata holds them."""
 
