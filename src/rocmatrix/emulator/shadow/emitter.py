@@ -18,100 +18,13 @@ from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.races.issue import Issue, issue_of
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.semantics.operands import integer_constant
+from rocmatrix.emulator.shadow.exposure import EVERYWHERE, Exposure, declared_list
 from rocmatrix.emulator.translator.body import Body, Expression, expression
 from rocmatrix.emulator.translator.machine import EmittingMachine
 
-_EVERYWHERE = (1 << 64) - 1
 _AGPRS = 256
 """Number of the first AGPR where both files are counted together (``runtime/shadow.h``)."""
 _WIDE = {Space.LDS: "wide_lds"}
-
-
-class Exposure:
-    """What a block needs to be defined when it begins, and what it defines.
-
-    Attributes:
-        active: vector registers that are read in active lanes.
-        lanes: vector register -> lanes that are read whether active or not.
-        inactive: the same, where the block itself has written the active lanes.
-        scalars: scalar registers that are read.
-        scc: whether SCC is read.
-        first: whether lane 0 is read where none is active.
-    """
-
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.active: set[int] = set()
-        self.lanes: dict[int, int] = {}
-        self.inactive: dict[int, int] = {}
-        self.scalars: set[int] = set()
-        self.scc = False
-        self.first = False
-        self._written: set[int] = set()
-        self._written_everywhere: set[int] = set()
-        self._scalars_written: set[int] = {EXEC, EXEC + 1}
-        self._scc_written = False
-
-    def read(self, number: int) -> None:
-        """Note that active lanes of a vector register are read."""
-        if number not in self._written:
-            self.active.add(number)
-
-    def read_lanes(self, number: int, lanes: int) -> None:
-        """Note that some lanes of a vector register are read, active or not."""
-        if number in self._written_everywhere:
-            return
-        needed = self.inactive if number in self._written else self.lanes
-        needed[number] = needed.get(number, 0) | lanes
-
-    def write(self, number: int, *, everywhere: bool = False) -> None:
-        """Note that the active lanes of a vector register, or all of them, are written."""
-        self._written.add(number)
-        if everywhere:
-            self._written_everywhere.add(number)
-
-    def is_written(self, number: int) -> bool:
-        """Say whether the active lanes of a vector register are written."""
-        return number in self._written
-
-    def read_scalar(self, index: int) -> None:
-        """Note that a scalar register is read."""
-        if index not in self._scalars_written:
-            self.scalars.add(index)
-
-    def write_scalar(self, index: int) -> None:
-        """Note that a scalar register is written."""
-        self._scalars_written.add(index)
-
-    def read_scc(self) -> None:
-        """Note that SCC is read."""
-        self.scc = self.scc or not self._scc_written
-
-    def write_scc(self) -> None:
-        """Note that SCC is written."""
-        self._scc_written = True
-
-    def text(self) -> str:
-        """Return the C that stops in front of a block unless all that it reads is defined."""
-        lines = ["  const s_u64 exec_ = W->s[EXEC] | (s_u64)W->s[EXEC + 1] << 32;"]
-        active = "(exec_ ? exec_ : ~0ull)" if self.first else "exec_"
-        everywhere = [number for number, lanes in self.inactive.items() if lanes == _EVERYWHERE]
-        single = {number: lanes for number, lanes in self.inactive.items() if lanes != _EVERYWHERE}
-        conditions = []
-        for name, registers, mask in (("active_", self.active, active), ("inactive_", everywhere, "~exec_")):
-            if registers:
-                lines.append(f"  {_list(name, registers)}")
-                conditions.append(f"undefined_lanes(W, {name}, {len(registers)}) & {mask}")
-        for chosen, mask in ((self.lanes, ""), (single, " & ~exec_")):
-            conditions += [f"W->shadow->lanes[{n}] & {lanes:#x}ull{mask}" for n, lanes in sorted(chosen.items())]
-        if self.scalars:
-            lines.append(f"  {_list('scalars_', self.scalars)}")
-            conditions.append(f"undefined_scalars(W, scalars_, {len(self.scalars)})")
-        if self.scc:
-            conditions.append("W->shadow->scc")
-        if not conditions:
-            return ""
-        return "\n".join([*lines, f"  if ({' || '.join(f'({text})' for text in conditions)}) return UNWRITTEN;\n"])
 
 
 class ShadowEmitter(EmittingMachine):
@@ -137,7 +50,7 @@ class ShadowEmitter(EmittingMachine):
         if instruction.name == "v_readlane_b32":
             lane = integer_constant(instruction.sources[1].index)
             constant = instruction.sources[1].file is RegisterFile.CONSTANT and lane is not None
-            self._lanes_read = 1 << (lane & 63) if constant and lane is not None else _EVERYWHERE
+            self._lanes_read = 1 << (lane & 63) if constant and lane is not None else EVERYWHERE
         self._exposure.first = self._exposure.first or instruction.name == "v_readfirstlane_b32"
 
     def prologue(self) -> str:
@@ -227,7 +140,7 @@ class ShadowEmitter(EmittingMachine):
         """Execute a matrix instruction; it reads and writes all lanes."""
         for operand in instruction.sources:
             for index in range(operand.index, operand.index + operand.count if operand.is_vector else 0):
-                self._exposure.read_lanes(_number(operand.file, index), _EVERYWHERE)
+                self._exposure.read_lanes(_number(operand.file, index), EVERYWHERE)
         super().matrix(instruction)
         destination = instruction.destinations[0]
         for index in range(destination.index, destination.index + destination.count):
@@ -243,7 +156,7 @@ class ShadowEmitter(EmittingMachine):
     def _note_defined(self) -> None:
         """Write what was defined since the last time."""
         self._note_vectors(self._active, self._exec)
-        self._note_vectors(self._everywhere, self.constant(U64, _EVERYWHERE))
+        self._note_vectors(self._everywhere, self.constant(U64, EVERYWHERE))
         if self._defined_scalars:
             name = self._declared(self._defined_scalars)
             self.body.in_order(f"wrote_scalars(W, {name}, {len(self._defined_scalars)})")
@@ -259,7 +172,7 @@ class ShadowEmitter(EmittingMachine):
 
     def _declared(self, numbers: Iterable[int]) -> str:
         name = self.body.fresh("list")
-        self.body.declarations.append(_list(name, numbers))
+        self.body.declarations.append(declared_list(name, numbers))
         return name
 
     # -- memory --------------------------------------------------------------------------------------------------
@@ -326,7 +239,3 @@ class ShadowEmitter(EmittingMachine):
 
 def _number(file: RegisterFile, index: int) -> int:
     return index + (_AGPRS if file is RegisterFile.AGPR else 0)
-
-
-def _list(name: str, numbers: Iterable[int]) -> str:
-    return f"static const s_u16 {name}[] = {{{', '.join(map(str, sorted(numbers)))}}};"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 
 from rocmatrix.cases import Array
 from rocmatrix.emulator.algebra import BOOL, Kind, Value
+from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import EXEC, SCC, VCC, VCCZ, Instruction, MatrixBits, Operand, RegisterFile
+from rocmatrix.emulator.memory import LocalMemory, Memory
+from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.registers import Bools, array_of
+from rocmatrix.emulator.reports import WaveId
 from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.semantics.matrix import MATRIX
 from rocmatrix.emulator.shadow.matrix import Words, undefined_results
@@ -24,6 +28,19 @@ _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)
 
 
+class WaveParts(TypedDict):
+    """What a wave is made of; see ``Wave``."""
+
+    identity: WaveId
+    kernel: str
+    mode: Mode
+    pc: int
+    lds: LocalMemory
+    scratch: LocalMemory
+    memory: Memory
+    observer: Observer | None
+
+
 class RegisterTracking(Wave):
     """The register half of a tracked wave: what the reference does, and the undefined bits beside it.
 
@@ -32,7 +49,7 @@ class RegisterTracking(Wave):
         findings: where undefined bits mattered.
     """
 
-    def __init__(self, *, findings: Findings, **wave: Any) -> None:  # noqa: ANN401 - the arguments of a wave
+    def __init__(self, *, findings: Findings, **wave: Unpack[WaveParts]) -> None:
         """Start with all registers undefined but for EXEC; whoever dispatches defines those that it sets."""
         super().__init__(**wave)
         self.findings = findings
@@ -206,7 +223,7 @@ class RegisterTracking(Wave):
 
         return self._moved(value, moved, defined(lanes), placed)
 
-    def _moved(self, value: Value, moved: Value, lanes: Value, move: Any) -> Value:  # noqa: ANN401 - a function of arrays
+    def _moved(self, value: Value, moved: Value, lanes: Value, move: Callable[[Array], Array]) -> Value:
         undefined, wrong = undefined_of(value), undefined_of(lanes)
         array = array_of(moved)
         if undefined is None and wrong is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from rocmatrix.emulator.shadow.memory import (
     read_global,
     write_global,
 )
-from rocmatrix.emulator.shadow.origin import Origin
+from rocmatrix.emulator.shadow.origin import Findings, Origin
 from rocmatrix.emulator.shadow.rules import undefined_dtype
-from rocmatrix.emulator.shadow.tracking import RegisterTracking
+from rocmatrix.emulator.shadow.tracking import RegisterTracking, WaveParts
 from rocmatrix.emulator.shadow.values import Shadowed, origin_of, undefined_of
 from rocmatrix.emulator.wave import turns_of
 
@@ -46,9 +46,11 @@ class TrackedWave(RegisterTracking):
         stores: who stored undefined bits to global memory.
     """
 
-    def __init__(self, *, lds_shadow: LocalShadow, stores: Stores, **wave: Any) -> None:  # noqa: ANN401 - see the base
+    def __init__(
+        self, *, findings: Findings, lds_shadow: LocalShadow, stores: Stores, **wave: Unpack[WaveParts]
+    ) -> None:
         """Start with scratch undefined."""
-        super().__init__(**wave)
+        super().__init__(findings=findings, **wave)
         self.lds_shadow = lds_shadow
         self.scratch_shadow = LocalShadow(self.scratch)
         self.stores = stores
