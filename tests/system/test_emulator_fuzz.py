@@ -28,8 +28,8 @@ from tests.unit.emulator.translator.twins import control, differences, finish, m
 
 _FLUSHING = Mode(denormals_32=Denormals.FLUSH_SOURCES_AND_RESULTS, dx10_clamp=False, ieee=False)
 _DIRECTED = Mode(round_32=Rounding.TOWARDS_ZERO, round_16_64=Rounding.MINUS_INFINITY, fp16_overflow=True)
-_WAVES, _EACH = 150, 100
-_PAIRED = 300
+_WAVES, _EACH = 120, 100
+_PAIRED = 150
 _REFERENCE_ONLY = ("s_set", "s_get", "s_mem")
 
 
