@@ -9,6 +9,7 @@ import pytest
 
 from rocmatrix.emulator.decoder import decode
 from tests.mutation.campaign import Result, run
+from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.operators import NOTHING, Listing, Mutant, Operator, list_kernel, mutants
 from tests.mutation.subjects import gemm_subjects
 from tests.mutation.table import score, table
@@ -74,3 +75,41 @@ def test_registers_change_by_the_least_and_nothing_else_does() -> None:
             pairs = zip(getattr(original, field), getattr(changed, field), strict=True)
             assert sum(abs(one.index - other.index) for one, other in pairs) == 1
             assert changed.name == original.name
+
+
+# -- what is proved of survivors -------------------------------------------------------------------------------------
+
+SET_V2, READ_V2, SKIP, SLEEP = 0x7E040280, 0x68060500, 0xBF880001, 0xBF8E0001
+"""v_mov_b32 v2, 0; v_add_u32 v3, v0, v2; s_cbranch_execz over one instruction; s_sleep 1."""
+ALL_LANES = 0xBEFE01C1  # s_mov_b64 exec, -1
+
+
+def removed(number: int, *instructions: int) -> Reason | None:
+    listing = words(*instructions)
+    return Prover(listing).reason(made(listing, Operator.REMOVE)[number])
+
+
+def test_a_result_that_is_overwritten_before_it_is_read_is_dead() -> None:
+    assert removed(0, SET_V2, SET_V2, READ_V2, END) is Reason.DEAD
+    assert removed(1, SET_V2, SET_V2, READ_V2, END) is None
+    assert removed(2, SET_V2, SET_V2, READ_V2, END) is Reason.DEAD, "nobody reads v3"
+
+
+def test_a_result_that_other_lanes_may_read_is_not_dead() -> None:
+    assert removed(0, SET_V2, ALL_LANES, SET_V2, READ_V2, END) is None
+
+
+def test_a_branch_around_what_does_nothing_without_lanes_may_go() -> None:
+    assert removed(0, SKIP, SET_V2, READ_V2, END) is Reason.SKIP
+    assert removed(0, SKIP, ALL_LANES, READ_V2, END) is None, "it would give the lanes back"
+    assert removed(0, SKIP, BARRIER, READ_V2, END) is None
+
+
+def test_only_priority_and_sleep_are_mere_scheduling() -> None:
+    assert removed(0, SLEEP, END) is Reason.SCHEDULING
+    assert removed(0, BARRIER, END) is None
+    assert removed(0, WAIT, END) is None
+
+
+def test_code_that_no_path_leads_to_is_told() -> None:
+    assert removed(1, 0xBF820001, SET_V2, READ_V2, END) is Reason.UNREACHABLE, "behind s_branch, which goes over it"
