@@ -70,6 +70,22 @@ _BIG = b"x" * (10 * 1024 * 1024)
 MISTAKES: tuple[Mistake, ...] = (
     _matrix(
         "old workflow commands",
+        '"7.1": llvm',
+        f'"7.1{OLD_COMMAND}": llvm',
+        6,
+        "toolchains.'7.1#\\x23[error]pwned': '7.1#\\x23[error]pwned' is not a ROCm minor",
+        'such as "7.2"',
+    ),
+    _matrix(
+        "expressions",
+        '"7.1": llvm',
+        f'"{EXPRESSION}": llvm',
+        6,
+        "toolchains.'$\\x7b{ secrets.TOKEN }}': ",
+        'such as "7.2"',
+    ),
+    _matrix(
+        "old workflow commands",
         "schema: 1",
         f'schema: 1\nexclude: [{{torch: "2.12", reason: "{OLD_COMMAND}"}}]',
         2,

@@ -24,6 +24,9 @@ LARGEST_FILE = 1 << 18
 _DEEPEST = 16
 _MOST_NODES = 100_000
 
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+"""Keys that a path of keys shows as they are; all others are quoted, since they may be anything."""
+
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What YAML 1.1 allows in no file (section 5.1, ``c-printable``); PyYAML says no line for it."""
 
@@ -160,4 +163,4 @@ def _too_deep(where: str) -> InputError:
 
 
 def _shown(name: str) -> str:
-    return name if name.isascii() and name.isprintable() and len(name) <= 60 else quote(name)  # noqa: PLR2004 - one line
+    return name if _PLAIN.fullmatch(name) else quote(name)
