@@ -14,6 +14,7 @@ from rocmatrix.emulator.device import Device, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.reports import Detector, Fault, FaultError, FaultKind
 from rocmatrix.emulator.translator.program import Translator
+from tests.system import emulator_accesses as accesses
 from tests.system.emulator_compiler import compile_device
 
 pytestmark = pytest.mark.needs_llvm
@@ -178,3 +179,18 @@ def test_workgroups_that_wait_for_more_than_a_device_holds_are_a_deadlock(
     with pytest.raises(FaultError, match="have not begun, because a device holds no more than 3"):
         launch(Device(translator), code, "chain", groups=40, options=options)
     assert launch(Device(translator), code, "chain", groups=40).data[0][:40] == (1,) * 40
+
+
+def test_random_accesses_are_judged_alike_by_both_executors(translator: Translator, tmp_path: Path) -> None:
+    """Waves that access the same bytes in all widths, with and without barriers, waits, fences, scopes."""
+    source, count = tmp_path / "accesses.hip", 8
+    source.write_text(accesses.Writer(5).source(count))
+    path = compile_device(source, tmp_path / "accesses.co")
+    code = read_code_object(path.read_bytes(), path.name)
+    kinds = []
+    for number in range(count):
+        launched = both(code, translator, f"k{number}", 2, Options(seed=number, detectors=RACES))
+        kinds += [(fault.kind, " of LDS, which " in fault.detail) for fault in launched.faults]
+    assert {kind for kind, _ in kinds} == {_RACE, _COLLISION}
+    assert sum(in_lds for _, in_lds in kinds) > count
+    assert sum(not in_lds for _, in_lds in kinds) > count

@@ -109,7 +109,7 @@ def access(
     if not writes:
         bad[:, :, 1:] &= stamps.wrote(judged.stamps[:, :, 1:])
     if values is not None:
-        bad[:, :, 0] &= allocation.data[places] != values[numbers]
+        bad[:, :, 0] &= (allocation.data[places] != values[numbers]) & first_writes(places)
         report_collision(wave, Space.GLOBAL, numbers, addresses, places, values[numbers])
     for row, _, slot in np.argwhere(bad):
         stamp = int(judged.stamps[row, _, slot])
@@ -153,6 +153,13 @@ def _remember(
     first = ordered[:, 1] | (~ordered[:, 2] & near)
     table[flat[first], 1] = stamp
     table[flat[~first], 2] = stamp
+
+
+def first_writes(places: NDArray[np.int64]) -> Bools:
+    """Say of each byte of each lane whether no lane before writes it too: that one's value is what counts in a race."""
+    first = np.zeros(places.size, np.bool_)
+    first[np.unique(places, return_index=True)[1]] = True
+    return first.reshape(places.shape)
 
 
 def report_collision(  # noqa: PLR0917 - an access has so many parts

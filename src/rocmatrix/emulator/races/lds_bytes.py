@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rocmatrix.emulator.races import stamps
 from rocmatrix.emulator.races.clocks import Counter
 from rocmatrix.emulator.races.conflicts import Party
-from rocmatrix.emulator.races.global_bytes import report_collision
+from rocmatrix.emulator.races.global_bytes import first_writes, report_collision
 from rocmatrix.emulator.races.stamps import Stamps
 from rocmatrix.emulator.semantics.machine import Space
 
@@ -74,7 +74,7 @@ def access(
     if atomic:
         bad[:, :, 1 + group.count :] = False
     if values is not None:
-        bad[:, :, 0] &= wave.wave.lds.data[0][places] != values[numbers]
+        bad[:, :, 0] &= (wave.wave.lds.data[0][places] != values[numbers]) & first_writes(places)
         report_collision(wave, Space.LDS, numbers, addresses, places, values[numbers])
     for row, byte, slot in np.argwhere(bad):
         stamp = int(others[slot - 1, row, byte] if slot else written[row, byte])

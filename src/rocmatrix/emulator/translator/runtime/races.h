@@ -175,7 +175,10 @@ OUTLINE void race_read_slots(const struct race_access* X, s_u64* slot, s_u64 lan
 OUTLINE void race_write_slots(const struct race_access* X, s_u64* slot, s_u64 lane, s_u64 first, s_u64 count) {
   struct races* R = X->R;
   const s_u64 before = slot[0], scope = SCOPE_OF(R->issue);
-  if (before == (R->stamp | 1) && X->mode == RACE_WRITE) race_collide(X, lane);
+  if (before == (R->stamp | 1)) {  // a lower lane of this very instruction was here
+    if (X->mode == RACE_WRITE) race_collide(X, lane);
+    return;
+  }
   // an atomic hides neither another wave's from a later plain access, nor a plain write from a later atomic
   int hidden = before && (before >> 1 & 3) < race_least(scope, OF_AGENT);
   if (!race_ordered(R, before)) {
