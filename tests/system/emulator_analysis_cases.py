@@ -201,5 +201,6 @@ FLOW = {
                          "s_swappc_b64 s[30:31], s[4:5]; v_mov_b32 v3, v2; s_endpgm",
     "into_the_middle": "s_cbranch_scc1 1; v_readlane_b32 s4, v1, 3; s_endpgm",
     "off_the_end": "s_branch 0x7000",
+    "other_matrix": "s_nop 0; .long 0xd3ac0000, 0; s_endpgm",
     "no_instruction": "s_nop 0; .long 0xffffffff; s_endpgm",
 }  # fmt: skip

@@ -110,7 +110,7 @@ def test_a_call_to_somewhere_is_said_and_nothing_is_guessed_behind_it(flow: Code
 @pytest.mark.parametrize(
     ("name", "message"),
     [("into_the_middle", "in the middle of the instruction"), ("off_the_end", "code at 0x"),
-     ("no_instruction", "decodes to nothing")],
+     ("no_instruction", "decodes to nothing"), ("other_matrix", "whose hazards are not known")],
 )  # fmt: skip
 def test_what_is_no_code_is_refused(flow: CodeObject, name: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):

@@ -44,7 +44,7 @@ def analyze(code_object: CodeObject, kernel: str, detectors: frozenset[Detector]
     Raises:
         InputError: there is no such kernel.
         UnsupportedError: what the kernel can reach is no code: it ends, does not decode, or a branch goes to the middle
-            of an instruction.
+            of an instruction; or it is a matrix instruction whose hazards are not known.
     """
     found = code_object.kernel(kernel)
     if not detectors & STATIC:

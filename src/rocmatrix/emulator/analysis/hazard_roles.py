@@ -20,6 +20,7 @@ from rocmatrix.emulator.analysis.effects import (
 )
 from rocmatrix.emulator.analysis.hazard_rules import hazard_table
 from rocmatrix.emulator.instruction import EXECZ, M0, VCCZ, Encoding, Instruction, Operand, RegisterFile, Select
+from rocmatrix.emulator.reports import UnsupportedError
 
 _MODE, _TRAP_STATUS = 1, 3
 _VSKIP_BIT = 28
@@ -65,10 +66,16 @@ class Roles:
 
 @lru_cache(maxsize=1 << 16)
 def roles_of(encoding: bytes) -> Roles:
-    """Return the parts that an instruction plays, by its bytes."""
+    """Return the parts that an instruction plays, by its bytes.
+
+    Raises:
+        UnsupportedError: it is a matrix instruction that the table does not have.
+    """
     step = step_of(encoding)
     instruction = step.instruction
     kind = hazard_table().matrix_kind(instruction.name) if step.effects.unit is Unit.MATRIX else None
+    if kind is None and step.effects.unit is Unit.MATRIX:
+        raise UnsupportedError(f"the matrix instruction {instruction.name}, whose hazards are not known")
     return Roles(
         produces=tuple(_produces(step)),
         consumes=tuple(_consumes(step)),

@@ -11,7 +11,7 @@ from rocmatrix.emulator.analysis.effects import register_name
 from rocmatrix.emulator.analysis.flow_graph import Graph, Worklist
 from rocmatrix.emulator.analysis.hazard_roles import Role, Roles, roles_of
 from rocmatrix.emulator.analysis.hazard_rules import Match, Rule, hazard_table
-from rocmatrix.emulator.reports import Fault, FaultKind
+from rocmatrix.emulator.reports import Fault, FaultKind, UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,12 +56,18 @@ class _Finder:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._steps = {step.instruction.address: step for step in graph.steps}
-        self._roles: dict[int, Roles] = {address: roles_of(step.encoding) for address, step in self._steps.items()}
+        self._roles: dict[int, Roles] = {address: self._roles_of(step) for address, step in self._steps.items()}
         self._lasts = {
             address: max(danger.needed for danger in dangers)
             for address, step in self._steps.items()
             if (dangers := dangers_of(step.encoding))
         }
+
+    def _roles_of(self, step: Step) -> Roles:
+        try:
+            return roles_of(step.encoding)
+        except UnsupportedError as err:
+            raise err.located(self._graph.kernel, step.instruction) from err
 
     def find(self) -> Iterator[Fault]:
         """Settle what is recent where blocks begin, then look at every instruction."""
