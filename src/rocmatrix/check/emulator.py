@@ -37,7 +37,7 @@ from rocmatrix.records import Tested
 
 LEAST_COST = 2e6
 """What the smallest case costs: a workgroup that has next to nothing to do takes a quarter of a second."""
-CASE_SECONDS = 120.0
+CASE_SECONDS = 300.0
 """Seconds that any case may take, whatever its cost; translating its kernels the first time is among them."""
 SLOWEST, SLOWEST_TRANSLATED = 0.02e6, 10e6
 """Floating-point operations per second below which a case counts as stuck: a tenth and less of what was measured."""
