@@ -282,6 +282,8 @@ def command(source: Source, *words: str, home: Path) -> subprocess.CompletedProc
 def test_a_rehearsal_shows_what_every_user_downloads_and_what_would_stop_the_release(
     source: Source, tmp_path: Path
 ) -> None:
+    journal = source.store.kernel_folder("scale") / "release.json"
+    journal.unlink(missing_ok=True)
     done = command(source, "rehearse", "--no-run", "--tag", "v2.9.9", "--json", home=tmp_path)
     assert done.returncode == 0, done.stderr
     rehearsal = json.loads(done.stdout)
@@ -290,7 +292,7 @@ def test_a_rehearsal_shows_what_every_user_downloads_and_what_would_stop_the_rel
         pair: source.plan.unit(unit).variant for pair, unit in served.items()
     }
     assert ["there is no tag v2.9.9" in said for said in rehearsal["objections"]] == [True]
-    assert not (source.store.kernel_folder("scale") / "release.json").exists()
+    assert not journal.exists(), "a rehearsal is no release"
 
 
 def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:

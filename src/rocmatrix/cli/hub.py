@@ -7,6 +7,7 @@ import sys
 
 from rocmatrix.cli.options import Verb, named_path
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
+from rocmatrix.plan.text import quote
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +31,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
-    """Serve until interrupted."""
+    """Serve until interrupted: SIGINT and SIGTERM are its ordinary end, exit 0."""
     try:
         from rocmatrix.hubserver.accounts import Accounts, Organization, User  # noqa: PLC0415 - an extra
         from rocmatrix.hubserver.app import make_app  # noqa: PLC0415
         from rocmatrix.hubserver.hub import Hub  # noqa: PLC0415
+        from rocmatrix.hubserver.names import is_name  # noqa: PLC0415
         from rocmatrix.hubserver.server import address_of, is_loopback, listen, make_server  # noqa: PLC0415
         from rocmatrix.hubserver.token import token_of  # noqa: PLC0415
     except ImportError as err:
@@ -47,8 +49,13 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             where="--host",
             fix="Say --beyond-this-machine if that is meant, behind a proxy that has TLS.",
         )
-    token, source = token_of(arguments.folder)
     organizations = (*arguments.organization, *arguments.trusted)
+    for name in (arguments.user, *organizations):
+        if not is_name(name):
+            raise InputError(
+                f"{quote(name)} is no name", where="--user, --organization, --trusted", fix="Use letters, digits and -."
+            )
+    token, source = token_of(arguments.folder)
     user = User(name=arguments.user, token=token, organizations=organizations)
     accounts = Accounts((user,), tuple(Organization(name=name, trusted=True) for name in arguments.trusted))
     hub = Hub(arguments.folder, accounts)
@@ -57,6 +64,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         print(f"HF_ENDPOINT={address_of(listening)}", file=sys.stderr, flush=True)  # noqa: T201 - what a user copies
         print(f"the token of {arguments.user} is in {source}", file=sys.stderr, flush=True)  # noqa: T201
         make_server(make_app(hub)).run(sockets=[listening])
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr, flush=True)  # noqa: T201 - being interrupted is how a server ends
     finally:
         hub.close()
     return ExitCode.DONE

@@ -64,7 +64,7 @@ async def validate_card(request: Request) -> Response:
     if card.content.startswith("---") and len(parts) == 3:  # noqa: PLR2004 - before, front matter, after
         try:
             front = yaml.safe_load(parts[1])
-        except yaml.YAMLError as err:
+        except (yaml.YAMLError, RecursionError) as err:
             errors.append({"message": f"the front matter is not YAML: {' '.join(str(err).split())}"})
         else:
             if not isinstance(front, dict | None):

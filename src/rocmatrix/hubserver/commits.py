@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import time
 from collections.abc import Iterable, Mapping
@@ -25,6 +24,8 @@ from rocmatrix.hubserver.repository import IDENTITY, Repository
 
 _FILE_MODE = 0o100644
 ATTRIBUTES = ".gitattributes"
+_SHORTEST_PARENT = 5
+"""Digits of a commit's id in ``parentCommit`` (huggingface_hub 2.4.0, ``REGEX_COMMIT_OID``)."""
 _LARGE = "filter=lfs diff=lfs merge=lfs -text"
 
 
@@ -81,8 +82,10 @@ def read_request(body: bytes) -> Request:
         except (msgspec.MsgspecError, UnicodeDecodeError) as err:
             raise RefusalError(400, f"line {number} of the commit: {err}") from err
         _add(request, line, number)
-    if not request.message:
-        raise RefusalError(400, "a commit begins with a header that has a summary")
+    if not request.message or "\0" in request.message:
+        raise RefusalError(400, "a commit begins with a header that has a summary, without a zero byte")
+    if request.parent is not None and len(request.parent) < _SHORTEST_PARENT:
+        raise RefusalError(400, f"parentCommit has at least {_SHORTEST_PARENT} digits")
     return request
 
 
@@ -94,7 +97,7 @@ def _add(request: Request, line: _Line, number: int) -> None:
     elif line.key == "file":
         try:
             request.files[file_path(value.path)] = base64.b64decode(value.content, validate=True)
-        except binascii.Error as err:
+        except ValueError as err:  # binascii.Error is one, and so is a character that is not ASCII
             raise RefusalError(400, f"line {number} of the commit: the content is not base64") from err
     elif line.key == "lfsFile":
         request.large[file_path(value.path)] = (object_id(value.oid), value.size)
@@ -156,12 +159,17 @@ def _tree(
     blobs = {path: Blob.from_string(content) for path, content in contents.items()}
     git.object_store.add_objects([(blob, None) for blob in blobs.values()])
     paths.update({path.encode(): (blob.id, _FILE_MODE) for path, blob in blobs.items()})
-    for path in blobs:
-        parts = path.encode().split(b"/")
+    _require_folders(paths)
+    return paths
+
+
+def _require_folders(paths: Mapping[bytes, object]) -> None:
+    """Refuse a path that would be a file and a folder at once: git would write a tree that it cannot read."""
+    for path in paths:
+        parts = path.split(b"/")
         for end in range(1, len(parts)):
             if b"/".join(parts[:end]) in paths:
-                raise RefusalError(400, f"{path!r} lies below a file")
-    return paths
+                raise RefusalError(400, f"{path.decode('utf-8', 'replace')!r} lies below a file")
 
 
 def _pointers(request: Request, objects: LargeObjects) -> dict[str, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -25,6 +24,8 @@ _IGNORE = ".gitignore"
 _TRUE = {"1", "true", "True"}
 _CREATE_PR = "create_pr"
 _MOST_PATHS = 10_000
+_LONGEST_OFFSET = 19
+"""Digits of a position in a file: of 2^63."""
 
 
 # -- listings ------------------------------------------------------------------------------------------------------
@@ -58,7 +59,10 @@ def tree(request: Request) -> Response:
 
 async def paths_info(request: Request) -> Response:
     """``POST /api/<type>/<id>/paths-info/<revision>``: rows of those paths that exist."""
-    form = parse_qsl((await body_of(request)).decode("utf-8", "replace"), max_num_fields=_MOST_PATHS + 1)
+    try:
+        form = parse_qsl((await body_of(request)).decode("utf-8", "replace"), max_num_fields=_MOST_PATHS + 1)
+    except ValueError as err:
+        raise RefusalError(413, f"at most {_MOST_PATHS} paths in one request") from err
     paths = [value for key, value in form if key == "paths"]
     with hub_of(request).readable(name_of(request), caller_of(request)) as repository:
         listing = repository.listing(revision_of(request))
@@ -110,7 +114,7 @@ def _mode(file: _File, listing: Listing, attributes: bytes, ignored: IgnoreFilte
     path = file_path(file.path)
     try:
         sample = base64.b64decode(file.sample, validate=True)
-    except binascii.Error as err:
+    except ValueError as err:  # binascii.Error is one, and so is a character that is not ASCII
         raise RefusalError(400, f"the sample of {path!r} is not base64") from err
     large = commits.is_large(attributes, path) or file.size > regular or b"\0" in sample
     row: dict[str, object] = {
@@ -164,7 +168,7 @@ def _commit(request: Request, asked: commits.Request, *, as_pull_request: bool) 
 
 def _pull_request(repository: Repository, branch: Ref) -> tuple[int, Ref]:
     """Open the next pull request at the head of a branch."""
-    number = 1 + max((int(each.name) for each in repository.references("pr")), default=0)
+    number = 1 + max((int(each.name) for each in repository.references("pr") if each.name.isdecimal()), default=0)
     repository.create("pr", str(number), repository.git.refs[branch].decode())
     return number, Ref(f"refs/pr/{number}".encode())
 
@@ -192,12 +196,16 @@ def resolve(request: Request) -> Response:
         return FileResponse(stored, headers={**headers, **linked, "ETag": f'"{entry.large.oid}"'})
 
 
+def _is_offset(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_OFFSET
+
+
 def _bytes(request: Request, content: bytes, headers: dict[str, str]) -> Response:
     """Answer with a small file, or with the end of it that a client still lacks."""
     media = "application/octet-stream"
     unit, _, span = request.headers.get("range", "").partition("=")
     first, _, last = span.partition("-")
-    if unit != "bytes" or not first.isdigit() or (last and not last.isdigit()):
+    if unit != "bytes" or not _is_offset(first) or (last and not _is_offset(last)):
         return Response(content, headers=headers, media_type=media)
     start, end = int(first), min(int(last) if last else len(content) - 1, len(content) - 1)
     if start > end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from dulwich.repo import Repo
 
 from rocmatrix.hubserver.refusals import no_entry
 
+_OID = re.compile(r"[0-9a-f]{64}")
 _LARGEST_POINTER = 1024
 """Bytes; a pointer file is shorter (git-lfs, docs/spec.md)."""
 
@@ -91,7 +93,7 @@ class Listing:
         name = b""
         mode, oid = stat.S_IFDIR, self._root
         for part in path.encode().split(b"/"):
-            tree = self._repo[oid]
+            tree = self._repo[oid] if oid in self._repo.object_store else None  # a submodule's commit lies elsewhere
             if not isinstance(tree, Tree) or part not in tree:
                 raise no_entry(path, self.commit)
             name, (mode, oid) = part, tree[part]
@@ -125,7 +127,7 @@ class Listing:
             return Entry(path=path, oid=oid.decode(), folder=True)
         data = content_of(self._repo, oid)
         pointer = LFSPointer.from_bytes(data) if len(data) < _LARGEST_POINTER else None
-        if pointer is None or not pointer.is_valid_oid():
+        if pointer is None or not _OID.fullmatch(pointer.oid):
             return Entry(path=path, oid=oid.decode(), folder=False, size=len(data))
         large = LargeObject(oid=pointer.oid, size=pointer.size, pointer_size=len(data))
         return Entry(path=path, oid=oid.decode(), folder=False, size=pointer.size, large=large)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
+import os
 from collections.abc import Mapping
 from typing import TypeVar
 from urllib.parse import unquote
@@ -93,13 +95,26 @@ def base_of(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
+def broken(_: Request, err: Exception) -> Response:
+    """Say what the disk said: 507 if it is full, which no repetition mends.
+
+    Raises:
+        OSError: it is about something else, a fault of this server.
+    """
+    assert isinstance(err, OSError)  # noqa: S101 - registered for nothing else
+    if err.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}:
+        raise err
+    message = f"the Hub's disk does not take it: {os.strerror(err.errno)}"
+    return JSONResponse({"error": message, "message": message}, status_code=507, headers={"X-Error-Message": message})
+
+
 def refused(_: Request, refusal: Exception) -> Response:
     """Put a refusal into a response."""
     assert isinstance(refusal, RefusalError)  # noqa: S101 - registered for nothing else
     headers: Mapping[str, str] = {
         **refusal.headers,
         **({"X-Error-Code": refusal.code.value} if refusal.code else {}),
-        "X-Error-Message": refusal.message.encode("ascii", "replace").decode().replace("\n", " "),
+        "X-Error-Message": "".join(each if each.isascii() and each.isprintable() else "?" for each in refusal.message),
     }
     content = {"error": refusal.message, "message": refusal.message, **refusal.document}
     return JSONResponse(content, status_code=refusal.status, headers=dict(headers))

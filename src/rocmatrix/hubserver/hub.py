@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dulwich.file import FileLocked
 from filelock import FileLock, Timeout
 
 from rocmatrix import atomic
@@ -23,6 +24,7 @@ from rocmatrix.hubserver.names import RepoName, RepoType
 from rocmatrix.hubserver.refusals import RefusalError, no_repository
 from rocmatrix.hubserver.repository import Repository, make_repository
 
+_LOCKS = ("*.lock", "refs/**/*.lock", "objects/??/*.lock", "objects/pack/*.lock", "objects/info/*.lock")
 _ADDRESS_SECONDS = 3600
 """How long an upload address can be used."""
 
@@ -57,7 +59,6 @@ class Hub:
         Raises:
             InputError: another server has the folder.
         """
-        root.mkdir(parents=True, exist_ok=True)
         self.root = root
         self.accounts = accounts
         self.limits = limits or Limits()
@@ -65,11 +66,14 @@ class Hub:
         self._lock = FileLock(root / "hub.lock")
         self._writing = threading.Lock()
         try:
+            root.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
-        except Timeout as err:
-            raise InputError(
-                "another Hub serves this folder", where=str(root), fix="Stop it, or serve another folder."
-            ) from err
+        except OSError as err:
+            if isinstance(err, Timeout):
+                raise InputError(
+                    "another Hub serves this folder", where=str(root), fix="Stop it, or serve another folder."
+                ) from err
+            raise unusable(root, err) from err
         self._mend()
 
     def close(self) -> None:
@@ -79,7 +83,7 @@ class Hub:
     def _mend(self) -> None:
         atomic.recover(folder for kind in RepoType for folder in (self.root / kind.value).glob("*"))
         for repository in self.root.glob("*/*/*.git"):
-            for lock in (*repository.glob("*.lock"), *repository.glob("refs/**/*.lock")):
+            for lock in (path for place in _LOCKS for path in repository.glob(place)):
                 lock.unlink()  # nobody else writes here: the lock's owner is dead
             shutil.rmtree(repository / "lfs" / "partial", ignore_errors=True)
 
@@ -113,7 +117,10 @@ class Hub:
         with self.readable(name, caller) as repository:
             self.require_writer(name, caller)
             with self._writing:
-                yield repository
+                try:
+                    yield repository
+                except FileLocked as err:  # git, for a push, has the reference just now
+                    raise RefusalError(503, "a push is under way", headers={"Retry-After": "1"}) from err
 
     @staticmethod
     def require_writer(name: RepoName, caller: Caller) -> None:
@@ -153,7 +160,13 @@ class Hub:
             shutil.rmtree(aside)
 
     def objects(self, name: RepoName) -> LargeObjects:
-        """Return the LFS objects of a repository."""
+        """Return the LFS objects of a repository.
+
+        Raises:
+            RefusalError: there is no such repository: an upload address outlives it.
+        """
+        if not self.folder(name).is_dir():
+            raise no_repository(name)
         return LargeObjects(self.folder(name))
 
     # -- addresses that carry a right ----------------------------------------------------------------------------
@@ -169,10 +182,22 @@ class Hub:
         Raises:
             RefusalError: 403.
         """
-        if not expires or not signature or not hmac.compare_digest(self._signature(path, expires), signature):
+        if not expires or not signature or not self._is_signature(path, expires, signature):
             raise RefusalError(403, "the upload address is not valid")
         if int(expires) < time.time():
             raise RefusalError(403, "the upload address has expired")
 
+    def _is_signature(self, path: str, expires: str, signature: str) -> bool:
+        return hmac.compare_digest(self._signature(path, expires).encode(), signature.encode())
+
     def _signature(self, path: str, expires: str) -> str:
         return hmac.new(self._key, f"{path}\n{expires}".encode(), hashlib.sha256).hexdigest()
+
+
+def unusable(root: Path, err: OSError) -> InputError:
+    """Say that a folder cannot be served, and why."""
+    return InputError(
+        f"it cannot hold a Hub: {err.strerror or err}",
+        where=str(root),
+        fix="Name a folder that you may write to, or one that does not exist yet.",
+    )

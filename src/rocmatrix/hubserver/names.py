@@ -8,11 +8,15 @@ from enum import StrEnum
 
 from dulwich.refs import Ref, check_ref_format
 
+from rocmatrix import atomic
 from rocmatrix.hubserver.refusals import RefusalError, no_repository
 
 _PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?")
 """One part of a repository's name: at most 96 characters (huggingface_hub 2.4.0, ``utils/_validators.py``)."""
 _LONGEST_PATH, _LONGEST_COMPONENT = 1024, 255
+_LONGEST_REFERENCE = 200
+"""Bytes of a part of a reference's name: it is a file's name, and its lock's is longer."""
+_COMMIT_ID = re.compile(r"[0-9a-fA-F]{40}")
 _OID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -59,15 +63,20 @@ class RepoName:
         return f"{self.type.prefix}{self}"
 
 
+def is_name(part: str) -> bool:
+    """Whether a user, an organisation or a repository can have this name."""
+    reserved = any(mark in part for mark in ("..", "--", atomic.PARTIAL, atomic.ASIDE))  # the last two are swept away
+    return bool(_PART.fullmatch(part)) and not reserved and not part.endswith(".git")
+
+
 def repo_name(kind: RepoType, namespace: str, name: str) -> RepoName:
     """Return a checked name.
 
     Raises:
         RefusalError: it is none that a repository can have, so there is no such repository.
     """
-    for part in (namespace, name):
-        if not _PART.fullmatch(part) or ".." in part or "--" in part or part.endswith(".git"):
-            raise no_repository(f"{namespace}/{name}")
+    if not is_name(namespace) or not is_name(name):
+        raise no_repository(f"{namespace}/{name}"[:200])
     return RepoName(type=kind, namespace=namespace, name=name)
 
 
@@ -101,9 +110,16 @@ def reference(folder: str, name: str) -> Ref:
         RefusalError: git takes no such name.
     """
     full = f"refs/{folder}/{name}"
-    if not name.isprintable() or name.startswith("-") or not check_ref_format(Ref(full.encode())):
+    if name.startswith("-") or _COMMIT_ID.fullmatch(name) or not is_reference(full):
         raise RefusalError(400, f"{name[:120]!r} is no name for a branch or a tag")
     return Ref(full.encode())
+
+
+def is_reference(full: str) -> bool:
+    """Whether git takes a whole name as a reference's, and a file system as a file's."""
+    name = full.encode("utf-8", "surrogatepass")
+    short = len(name) <= _LONGEST_PATH and all(len(part) <= _LONGEST_REFERENCE for part in name.split(b"/"))
+    return short and full.isprintable() and check_ref_format(Ref(name))
 
 
 def object_id(oid: str) -> str:

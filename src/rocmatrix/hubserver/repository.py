@@ -15,7 +15,7 @@ from dulwich.repo import Repo
 
 from rocmatrix import atomic, document
 from rocmatrix.hubserver.entries import Listing
-from rocmatrix.hubserver.names import RepoName, reference
+from rocmatrix.hubserver.names import RepoName, is_reference, reference
 from rocmatrix.hubserver.refusals import RefusalError, no_revision
 
 _SETTINGS = "hub.json"
@@ -82,14 +82,20 @@ class Repository:
     # -- revisions -----------------------------------------------------------------------------------------------
 
     def references(self, folder: str) -> list[Reference]:
-        """Return all references in ``refs/<folder>``, sorted by name."""
+        """Return all references in ``refs/<folder>`` that lead to a commit, sorted by name."""
         prefix = f"refs/{folder}/".encode()
         found = []
         for full in sorted(self.git.refs.keys()):
-            if full.startswith(prefix):
-                commit = self.git.get_peeled(full).decode()
-                found.append(Reference(name=full[len(prefix) :].decode(), full=full.decode(), commit=commit))
+            commit = self._commit_at(full) if full.startswith(prefix) else None
+            if commit is not None:
+                name = full.decode("utf-8", "replace")
+                found.append(Reference(name=name[len(prefix) :], full=name, commit=commit))
         return found
+
+    def _commit_at(self, full: Ref) -> str | None:
+        """Return the commit that a reference leads to; ``None`` for a tag of a file or a folder, which git allows."""
+        peeled = self.git.get_peeled(full)
+        return peeled.decode() if isinstance(self.git[peeled], Commit) else None
 
     def resolve(self, revision: str) -> str:
         """Return the commit that a revision means: a commit's full id, a full reference, a branch or a tag.
@@ -104,9 +110,11 @@ class Repository:
             raise no_revision(revision)
         names = [revision] if revision.startswith("refs/") else [f"refs/heads/{revision}", f"refs/tags/{revision}"]
         for name in names:
-            if Ref(name.encode()) in self.git.refs:
-                return self.git.get_peeled(Ref(name.encode())).decode()
-        raise no_revision(revision)
+            if is_reference(name) and Ref(name.encode()) in self.git.refs:
+                commit = self._commit_at(Ref(name.encode()))
+                if commit is not None:
+                    return commit
+        raise no_revision(revision[:200])
 
     def branch_reference(self, revision: str) -> Ref:
         """Return the reference that a commit to ``revision`` moves: a branch, or a pull request by its full name.
@@ -116,7 +124,7 @@ class Repository:
         """
         if revision.startswith("refs/"):
             full = Ref(revision.encode())
-            writable = revision.startswith(("refs/heads/", "refs/pr/"))
+            writable = revision.startswith(("refs/heads/", "refs/pr/")) and is_reference(revision)
         else:
             full, writable = reference("heads", revision), True
         if not writable or full not in self.git.refs:
@@ -135,7 +143,7 @@ class Repository:
         Raises:
             RefusalError: 409, if there is one of that name; 404, if there is no such revision.
         """
-        full = reference(folder, name)
+        full = self._free(folder, name)
         commit = ObjectID(self.resolve(revision).encode())
         if not self.git.refs.add_if_new(full, commit):
             raise self._exists(full)
@@ -146,7 +154,7 @@ class Repository:
         Raises:
             RefusalError: as ``create``.
         """
-        full = reference("tags", name)
+        full = self._free("tags", name)
         commit = ObjectID(self.resolve(revision).encode())
         tag = Tag()
         tag.name, tag.message, tag.tagger = name.encode(), message.encode() + b"\n", IDENTITY
@@ -168,6 +176,14 @@ class Repository:
         if (folder, name) == ("heads", _MAIN):
             raise RefusalError(403, f"the branch {_MAIN} cannot be deleted")
         self.git.refs.remove_if_equals(full, self.git.refs[full])
+
+    def _free(self, folder: str, name: str) -> Ref:
+        """Return a reference's whole name; refuse one below or above another: to git they are a file and a folder."""
+        full = reference(folder, name)
+        for other in self.git.refs.keys():  # noqa: SIM118 - no mapping: it has no iterator of its own
+            if other.startswith(full + b"/") or full.startswith(other + b"/"):
+                raise RefusalError(409, f"{full.decode()} cannot be beside {other.decode('utf-8', 'replace')}")
+        return full
 
     def _exists(self, full: Ref) -> RefusalError:
         return RefusalError(409, f"{full.decode()} already exists, and points at {self.git.get_peeled(full).decode()}")

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 
 import httpx2
@@ -19,7 +20,12 @@ from huggingface_hub import (
     set_client_factory,
     snapshot_download,
 )
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -156,6 +162,15 @@ class ApiHub:
             raise self._refusal(err, repository) from err
         except (httpx2.TransportError, LocalEntryNotFoundError) as err:
             raise TransientError(self._credential.masked(f"no answer from {self._endpoint}: {_cause(err)}")) from err
+        except httpx2.InvalidURL as err:
+            raise ReleaseError(f"{self._endpoint} is no address of a Hub: {err}", where="--hub") from err
+        except HFValidationError as err:
+            raise ReleaseError(f"no repository can be named so: {err}", where=repository) from err
+        except (JSONDecodeError, KeyError) as err:
+            raise ReleaseError(
+                f"{self._endpoint} does not answer as a Hub does",
+                fix="Look at the address: a proxy, a login page or another service answers there.",
+            ) from err
         except (RuntimeError, ValueError) as err:  # an upload or a batch of LFS objects: the cause says what it was
             cause = err.__cause__
             if isinstance(cause, HfHubHTTPError):

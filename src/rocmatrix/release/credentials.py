@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from huggingface_hub import get_token
+import httpx2
+from huggingface_hub import constants, get_token
 from huggingface_hub.errors import OIDCError
 
-from rocmatrix.errors import ReleaseError
+from rocmatrix.errors import InputError, ReleaseError
 
-_RESOURCE, _TOKEN, _TOKENS = "HF_OIDC_RESOURCE", "HF_TOKEN", ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_RESOURCE, _ID_TOKEN, _TOKENS = "HF_OIDC_RESOURCE", "HF_OIDC_ID_TOKEN", ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 _MASK = "***"
 
 
@@ -31,24 +32,20 @@ class Credential:
         return text.replace(self.token, _MASK) if self.token else text
 
 
-def find_credential() -> Credential:
-    """Return the credential: trusted publishing first, then ``HF_TOKEN``, then the client's own login.
+def find_credential(endpoint: str) -> Credential:
+    """Return the credential for a Hub: trusted publishing first, then ``HF_TOKEN``, then the client's own login.
 
     huggingface_hub 2.4.0 (``utils/_auth.py``, get_token) looks in that order too; here it is said which one it was.
 
+    Args:
+        endpoint: address of the Hub; a token that another Hub gave is not shown to it.
+
     Raises:
+        InputError: trusted publishing was asked for at another Hub.
         ReleaseError: trusted publishing was asked for and did not work, or there is no credential at all.
     """
     if os.environ.get(_RESOURCE):
-        try:
-            token = get_token()
-        except (OIDCError, OSError) as err:
-            raise ReleaseError(
-                f"trusted publishing did not give a token: {err}",
-                where=_RESOURCE,
-                fix="Give the job `permissions: id-token: write`, and make it a trusted publisher of the repository.",
-            ) from err
-        return Credential(token=token, source=f"trusted publishing ({_RESOURCE})")
+        return Credential(token=_exchanged(endpoint), source=f"trusted publishing ({_RESOURCE})")
     named = next((name for name in _TOKENS if os.environ.get(name)), None)
     token = get_token()
     if token is None:
@@ -57,3 +54,27 @@ def find_credential() -> Credential:
             fix="Use trusted publishing in CI, set HF_TOKEN, or log in with `hf auth login`.",
         )
     return Credential(token=token, source=named or "the login of huggingface_hub")
+
+
+def _exchanged(endpoint: str) -> str | None:
+    """Return the token that the Hub gives for this CI job's identity.
+
+    Raises:
+        InputError: the client would ask another Hub.
+        ReleaseError: the Hub gives none.
+    """
+    if endpoint.rstrip("/") != constants.ENDPOINT.rstrip("/"):
+        raise InputError(
+            f"trusted publishing asks {constants.ENDPOINT} for a token, and the release is for {endpoint}",
+            where=_RESOURCE,
+            fix=f"Set HF_ENDPOINT={endpoint} instead of --hub.",
+        )
+    try:
+        return get_token()
+    except (OIDCError, OSError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError) as err:
+        identity, said = os.environ.get(_ID_TOKEN), " ".join(str(err).split())
+        raise ReleaseError(
+            f"trusted publishing did not give a token: {said.replace(identity, _MASK) if identity else said}",
+            where=_RESOURCE,
+            fix="Give the job `permissions: id-token: write`, and make it a trusted publisher of the repository.",
+        ) from err

@@ -117,7 +117,7 @@ class Persistence:
             if seconds > self._patience.longest_wait:
                 why = f"the Hub asks to wait for {seconds:.0f} s"
             raise ReleaseError(
-                f"{what}: {err} ({why})", fix="Run the same release again: it goes on where this one stopped."
+                f"{what}: {err} ({why})", fix="Run the same command again: a release goes on where this one stopped."
             ) from err
         self._tell(f"{what}: {err}; again in {seconds:.0f} s")
         self._clock.sleep(seconds)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -25,9 +26,12 @@ def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Crede
     """Yield the address of the Hub and the credential for it."""
     from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
 
+    from rocmatrix.release.api_hub import limit_requests  # noqa: PLC0415
+
+    limit_requests()
     with address_of(options.hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
         anonymous = Credential(token=None, source="none")
-        yield endpoint, own or (anonymous if options.dry_run else find_credential())
+        yield endpoint, own or (anonymous if options.dry_run else find_credential(endpoint))
 
 
 @contextmanager
@@ -52,10 +56,34 @@ def address_of(hub: str, repository: str) -> Iterator[tuple[str, Credential | No
     if hub == EMBEDDED:
         with embedded(repository.partition("/")[0], embedded_folder()) as started:
             yield started
-    elif hub.startswith(("http://", "https://")):
-        yield hub.rstrip("/"), None
     else:
-        raise InputError(f"{quote(hub)} is no address of a Hub", where="--hub", fix="Give http(s)://… or `embedded`.")
+        yield checked_address(hub), None
+
+
+def checked_address(hub: str) -> str:
+    """Return the address of a Hub without a slash at the end.
+
+    Raises:
+        InputError: it is no address, or holds a secret: addresses are shown and written down.
+    """
+    try:
+        parts = urlsplit(hub)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port, or brackets that do not match
+        good = False
+    if not good or not hub.isprintable() or " " in hub or parts.query or parts.fragment:
+        raise InputError(
+            f"{quote(hub.rpartition('@')[2])} is no address of a Hub",
+            where="--hub",
+            fix="Give http(s)://… or `embedded`.",
+        )
+    if parts.username is not None or parts.password is not None:
+        raise InputError(
+            "an address of a Hub holds no user or password",
+            where="--hub",
+            fix="Set HF_TOKEN, or use another credential.",
+        )
+    return hub.rstrip("/")
 
 
 @contextmanager

@@ -33,9 +33,8 @@ def release(options: Options, emit: Emit) -> Result:
             wanted = prepare(request_of(options, plan, kernel, credential), store)
             if options.dry_run:
                 return result_of(wanted, endpoint, credential, commit=None, outcome=Outcome.DRY_RUN)
-            from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415 - a heavy client
+            from rocmatrix.release.api_hub import ApiHub  # noqa: PLC0415 - a heavy client
 
-            limit_requests()
             hub = ApiHub(endpoint, credential)
             released = publish(wanted, hub, store=store, emit=emit, credential=credential.source)
             outcome = Outcome.ALREADY if released.already else Outcome.RELEASED

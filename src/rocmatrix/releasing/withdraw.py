@@ -38,7 +38,7 @@ def yank(tag: str, reason: str, *, out: Path, hub: str | None, emit: Emit) -> Wi
 
     limit_requests()
     with address_of(hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
-        api = ApiHub(endpoint, own or find_credential())
+        api = ApiHub(endpoint, own or find_credential(endpoint))
         persistence = Persistence(SystemClock(), Patience(), tell)
         view = View(hub=api, persistence=persistence, repository=kernel.repo_id)
         return withdraw(view, kernel, tag.removeprefix(f"{kernel.name}-"), reason, tell)
