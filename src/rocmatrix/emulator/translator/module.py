@@ -9,7 +9,18 @@ from importlib import resources
 
 from rocmatrix.emulator.translator.blocks import Block, Refusal
 
-HEADERS = ("operations.h", "wave.h", "races.h", "memory.h", "shadow.h", "matrix.h", "exact.h", "driver.h")
+HEADERS = (
+    "operations.h",
+    "wave.h",
+    "races.h",
+    "global_races.h",
+    "lds_races.h",
+    "memory.h",
+    "shadow.h",
+    "matrix.h",
+    "exact.h",
+    "driver.h",
+)
 
 _INCLUDES = tuple(f'#include "{name}"' for name in ("memory.h", "shadow.h", "matrix.h", "exact.h"))
 _SHORT = 200_000

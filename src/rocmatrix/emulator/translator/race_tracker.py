@@ -1,7 +1,4 @@
-"""The race detector of generated code: its memory, what C asks of Python, and its records as conflicts.
-
-Structures have the layout of ``runtime/races.h``.
-"""
+"""The race detector of generated code: what C asks of Python, what the reference does for it, records as conflicts."""
 
 from __future__ import annotations
 
@@ -18,107 +15,21 @@ from rocmatrix.emulator.races.issue import Issue, issue_of, wait_of
 from rocmatrix.emulator.races.scopes import Scopes
 from rocmatrix.emulator.reports import Fault
 from rocmatrix.emulator.semantics.machine import WAVE, Space
+from rocmatrix.emulator.translator.race_memory import (
+    SLOTS,
+    Event,
+    LdsStamps,
+    NativeGroup,
+    RaceLaunch,
+    RaceRecord,
+    Races,
+    RaceShadow,
+)
 from rocmatrix.emulator.wave import Wave
 
-_SLOTS = 3
 _WRITE_BACK, _ACQUIRE, _OBSERVE, _PUBLISH = 1, 2, 3, 4
 _READ, _WRITE, _ATOMIC = 0, 1, 2
 _IN_LDS = 1
-_Event = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64)
-
-
-class _Shadow(ctypes.Structure):
-    _fields_ = (("dwords", ctypes.c_void_p), ("bytes", ctypes.c_void_p))
-
-
-class _Record(ctypes.Structure):
-    _fields_ = tuple(
-        (name, ctypes.c_uint64)
-        for name in (
-            "space", "lane", "address", "place", "writes", "wave",
-            "earlier_place", "earlier_writes", "earlier_wave", "collision",
-        )
-    )  # fmt: skip
-
-
-class _Launch(ctypes.Structure):
-    _fields_ = (
-        ("shadows", ctypes.c_void_p),
-        ("records", ctypes.c_void_p),
-        ("record_count", ctypes.c_uint64),
-        ("released", ctypes.c_uint64),
-        ("event", _Event),
-    )
-
-
-class _Group(ctypes.Structure):
-    _fields_ = (
-        ("first", ctypes.c_uint64),
-        ("count", ctypes.c_uint64),
-        ("atomics", ctypes.c_uint64),
-        ("clock", ctypes.c_void_p),
-        ("lds_clock", ctypes.c_void_p),
-        ("lds_dwords", ctypes.c_uint64),
-        ("lds_whole", ctypes.c_void_p),
-        ("lds_bytes", ctypes.c_void_p),
-        ("lds_sync", ctypes.c_void_p),
-    )
-
-
-class Races(ctypes.Structure):
-    """``struct races``: what generated code needs of one wave."""
-
-    _fields_ = (
-        ("launch", ctypes.c_void_p),
-        ("group", ctypes.c_void_p),
-        ("number", ctypes.c_uint64),
-        ("counters", ctypes.c_void_p),
-        ("acquired", ctypes.c_void_p),
-        ("issue", ctypes.c_uint64),
-        ("place", ctypes.c_uint64),
-        ("stamp", ctypes.c_uint64),
-        ("lds_stamp", ctypes.c_uint64),
-    )
-
-
-class _LdsStamps:
-    """Stamps of the LDS of one workgroup.
-
-    Attributes:
-        whole: of dwords: the last write, each wave's last read, each wave's last atomic.
-        octets: the same of bytes; written when a dword is split, before they are read.
-    """
-
-    def __init__(self, planes: int, dwords: int) -> None:
-        """Take memory for them."""
-        self.whole: NDArray[np.uint64] = np.zeros((planes, dwords), np.uint64)
-        self.octets: NDArray[np.uint64] = np.zeros((planes, 4 * dwords), np.uint64)
-
-
-class _NativeGroup:
-    """One workgroup: its clocks, and the same as C sees them."""
-
-    def __init__(self, waves: Sequence[Wave], spare: list[_LdsStamps]) -> None:
-        """Start with waves that have done nothing.
-
-        Args:
-            waves: of the workgroup.
-            spare: stamps of workgroups that have ended; new pages cost more than old ones that are cleared.
-        """
-        self.clocks = clocks = GroupClocks(waves[0].number, len(waves), waves[0].lds.size)
-        dwords = -(-waves[0].lds.size // 4)
-        self.stamps = spare.pop() if spare else _LdsStamps(1 + 2 * len(waves), dwords)
-        self.stamps.whole.fill(0)
-        self.structure = _Group(
-            first=clocks.first,
-            count=clocks.count,
-            clock=clocks.clock.ctypes.data,
-            lds_clock=clocks.lds_clock.ctypes.data,
-            lds_dwords=dwords,
-            lds_whole=self.stamps.whole.ctypes.data,
-            lds_bytes=self.stamps.octets.ctypes.data,
-            lds_sync=clocks.lds_sync.ctypes.data,
-        )
 
 
 class NativeTracker:
@@ -135,31 +46,31 @@ class NativeTracker:
         self.code = code
         self._names = names
         self._scopes = Scopes(total)
-        self._groups: dict[tuple[int, int, int], _NativeGroup] = {}
+        self._groups: dict[tuple[int, int, int], NativeGroup] = {}
         self._waves: dict[int, NativeRaces] = {}
         self._failure: BaseException | None = None
-        self._records = (_Record * MOST)()
-        self._spare: list[_LdsStamps] = []
+        self._records = (RaceRecord * MOST)()
+        self._spare: list[LdsStamps] = []
         self._stamps: list[NDArray[np.uint64]] = []
         allocations = names.memory.allocations
-        self._shadows = (_Shadow * max(1, len(allocations)))()
+        self._shadows = (RaceShadow * max(1, len(allocations)))()
         for shadow, allocation in zip(self._shadows, allocations, strict=False):
             if allocation.writable:
                 size = len(allocation.data)
                 # pages of zeros become real when they are touched
-                dwords = np.zeros((size // 4 + 1) * _SLOTS, np.uint64)
-                octets = np.zeros((size + 4) * _SLOTS, np.uint64)
+                dwords = np.zeros((size // 4 + 1) * SLOTS, np.uint64)
+                octets = np.zeros((size + 4) * SLOTS, np.uint64)
                 self._stamps += [dwords, octets]
                 shadow.dwords, shadow.bytes = dwords.ctypes.data, octets.ctypes.data
-        self._launch = _Launch(
+        self._launch = RaceLaunch(
             shadows=ctypes.addressof(self._shadows),
             records=ctypes.addressof(self._records),
-            event=_Event(self._event),
+            event=Event(self._event),
         )
 
     def start(self, waves: Sequence[Wave]) -> None:
         """See a workgroup that begins."""
-        group = self._groups[waves[0].identity.workgroup] = _NativeGroup(waves, self._spare)
+        group = self._groups[waves[0].identity.workgroup] = NativeGroup(waves, self._spare)
         for wave in waves:
             wave.races = self._waves[wave.number] = NativeRaces(self, group, wave)
 
@@ -235,7 +146,7 @@ class NativeTracker:
         wave.structure.acquired = None if acquired is None else acquired.ctypes.data
 
 
-def _conflict(record: _Record) -> Conflict:
+def _conflict(record: RaceRecord) -> Conflict:
     earlier = Party(wave=record.earlier_wave, place=record.earlier_place, writes=bool(record.earlier_writes))
     return Conflict(
         space=Space.LDS if record.space == _IN_LDS else Space.GLOBAL,
@@ -257,7 +168,7 @@ class NativeRaces:
         native: address of the wave's state and the library, once there is one.
     """
 
-    def __init__(self, tracker: NativeTracker, group: _NativeGroup, wave: Wave) -> None:
+    def __init__(self, tracker: NativeTracker, group: NativeGroup, wave: Wave) -> None:
         """Start before the wave's first instruction."""
         self._tracker = tracker
         self.group = group

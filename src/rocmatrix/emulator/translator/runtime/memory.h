@@ -21,7 +21,8 @@ OUTLINE const struct allocation* find(struct wave* W, s_u64 address, s_u64 size)
 
 #define EACH(lane, mask) for (s_u64 rest_ = (mask), lane; rest_ && (lane = (s_u64)__builtin_ctzll(rest_), 1); rest_ &= rest_ - 1)
 
-#include "races.h"
+#include "global_races.h"
+#include "lds_races.h"
 
 // Finds the bytes of each lane; `address_of` gives a lane's address.
 #define PLACES(name, type)                                                                                              \
