@@ -182,21 +182,15 @@ def make_dispatch(
     """
     check_geometry(kernel, geometry)
     descriptor = kernel.descriptor
-    private = descriptor.private_size
-    if descriptor.dynamic_stack:
-        if dynamic_stack is None:
-            what = "a stack whose size the compiler does not know, unless the launch gives one"
-            raise UnsupportedError(what, kernel=kernel.name)
-        private += dynamic_stack
+    private = _private_size(kernel, dynamic_stack)
     kernarg = memory.allocate(_kernarg_size(kernel), "the kernel's arguments", writable=False)
     kernarg.data[:] = np.frombuffer(kernarg_bytes(kernel, geometry, arguments), dtype=np.uint8)
     if tracker is not None:
         tracker.shadow_arguments(kernarg, kernel.metadata)
     group = descriptor.group_size + geometry.dynamic_lds
-    packet = memory.allocate(64, "the dispatch packet", writable=False)
-    packet.data[:] = np.frombuffer(
-        _packet(kernel, image, geometry, kernarg, private=private, group=group), dtype=np.uint8
-    )
+    content = _packet(kernel, image, geometry, kernarg, private=private, group=group)
+    packet = memory.allocate(len(content), "the dispatch packet", writable=False)
+    packet.data[:] = np.frombuffer(content, dtype=np.uint8)
     preloading = preloads and descriptor.preload_length > 0
     return Dispatch(
         kernel=kernel,
@@ -212,6 +206,21 @@ def make_dispatch(
         observer=observer,
         tracker=tracker,
     )
+
+
+def _private_size(kernel: Kernel, dynamic_stack: int | None) -> int:
+    """Return bytes of scratch for each lane.
+
+    Raises:
+        UnsupportedError: the kernel's stack has no known bound, and the launch gives none.
+    """
+    descriptor = kernel.descriptor
+    if not descriptor.dynamic_stack:
+        return descriptor.private_size
+    if dynamic_stack is None:
+        what = "a stack whose size the compiler does not know, unless the launch gives one"
+        raise UnsupportedError(what, kernel=kernel.name)
+    return descriptor.private_size + dynamic_stack
 
 
 def _kernarg_size(kernel: Kernel) -> int:

@@ -137,11 +137,6 @@ class HipLibrary:
             self._failure = err
             return LAUNCH_FAILURE
         try:
-            if buffer is None:
-                count = len(own_arguments(metadata))
-                arguments = lay_out(metadata, [pointers[place] or 0 for place in range(count)])
-            else:
-                arguments = _from_buffer(metadata, buffer, buffer_size)
             launch = Launch(
                 code_object=data,
                 kernel=metadata.name,
@@ -149,7 +144,7 @@ class HipLibrary:
                 block=block.contents.triple(),
                 dynamic_lds=shared,
                 stream=stream or 0,
-                arguments=arguments,
+                arguments=_arguments(metadata, pointers, buffer, buffer_size),
             )
             self._execute(launch, code_object)
         except InputError as err:
@@ -198,6 +193,15 @@ class HipLibrary:
 
     def _refuse(self, what: bytes) -> None:
         self._failure = self._failure or UnsupportedError(what.decode())
+
+
+def _arguments(
+    metadata: KernelMetadata, pointers: ctypes._Pointer[ctypes.c_void_p], buffer: int | None, size: int
+) -> bytes:
+    """Return the arguments of a launch, which gives a pointer to each of them or all in one buffer."""
+    if buffer is not None:
+        return _from_buffer(metadata, buffer, size)
+    return lay_out(metadata, [pointers[place] or 0 for place in range(len(own_arguments(metadata)))])
 
 
 def _from_buffer(metadata: KernelMetadata, buffer: int, size: int) -> bytes:

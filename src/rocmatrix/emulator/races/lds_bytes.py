@@ -61,23 +61,14 @@ def access(
     atomic = wave.current.issue.atomic
     if atomic:
         _synchronise(wave, np.unique(start // _DWORD))
-    limits = _limits(wave)
-    written = table.writes[places]
-    others = table.others[:, places]
     writes = values is not None or atomic
-    bad = np.zeros((*places.shape, 1 + 2 * group.count), np.bool_)
-    bad[:, :, 0] = stamps.lds_numbers(written) > limits[stamps.lds_agents(written)]
-    late = stamps.lds_numbers(others) > np.tile(limits[: group.count], 2)[:, None, None]
-    bad[:, :, 1:] = np.moveaxis(late, 0, -1)
-    if not writes:
-        bad[:, :, 1 : 1 + group.count] = False
-    if atomic:
-        bad[:, :, 1 + group.count :] = False
+    bad = _conflicting(wave, places, writes=writes)
     if values is not None:
         bad[:, :, 0] &= (wave.wave.lds.data[0][places] != values[numbers]) & first_writes(places)
         report_collision(wave, Space.LDS, numbers, addresses, places, values[numbers])
     for row, byte, slot in np.argwhere(bad):
-        stamp = int(others[slot - 1, row, byte] if slot else written[row, byte])
+        place = places[row, byte]
+        stamp = int(table.others[slot - 1, place] if slot else table.writes[place])
         agent = stamps.lds_agent_of(stamp) % group.count
         wrote = slot == 0 or slot > group.count
         earlier = Party(wave=group.first + agent, place=stamps.lds_place_of(stamp), writes=bool(wrote))
@@ -86,6 +77,24 @@ def access(
     mine = wave.number + (group.count if atomic else 0)
     changed: Stamps = table.writes if writes and not atomic else table.others[mine]
     changed[places] = np.uint64(wave.current.lds_stamp)
+
+
+def _conflicting(wave: ReferenceWave, places: NDArray[np.int64], *, writes: bool) -> Bools:
+    """Say of each byte which stamps conflict with an access: last axis the plain write, then ``LdsBytes.others``.
+
+    Reads do not race with reads, nor atomics with atomics.
+    """
+    count, limits = wave.group.count, _limits(wave)
+    written, others = wave.lds.writes[places], wave.lds.others[:, places]
+    bad = np.zeros((*places.shape, 1 + 2 * count), np.bool_)
+    bad[:, :, 0] = stamps.lds_numbers(written) > limits[stamps.lds_agents(written)]
+    late = stamps.lds_numbers(others) > np.tile(limits[:count], 2)[:, None, None]
+    bad[:, :, 1:] = np.moveaxis(late, 0, -1)
+    if not writes:
+        bad[:, :, 1 : 1 + count] = False
+    if wave.current.issue.atomic:
+        bad[:, :, 1 + count :] = False
+    return bad
 
 
 def _limits(wave: ReferenceWave) -> NDArray[np.uint64]:
