@@ -11,11 +11,11 @@ from rocmatrix.emulator.analysis.code import Step
 from rocmatrix.emulator.analysis.effects import FIRST_VGPR
 from rocmatrix.emulator.analysis.flow_graph import Graph, read_graph
 from rocmatrix.emulator.analysis.hazards import find_hazards
-from rocmatrix.emulator.analysis.scoreboard import MAX_LGKMCNT, MAX_VMCNT
-from rocmatrix.emulator.analysis.waits import WaitFinder, fields_of
+from rocmatrix.emulator.analysis.waits import WaitFinder
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.instruction import Encoding, Instruction
 from rocmatrix.emulator.reports import Detector, Fault
+from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT, wait_of
 from tests.system.emulator_analysis_paths import is_complete_before_use
 
 _NOP, _WAIT = 0xBF800000, 0xBF8C0000
@@ -77,12 +77,11 @@ def mutants_of(graph: Graph) -> Iterator[Mutant]:
                 yield Mutant(instruction=instruction, change="lowered", data=data)
             elif following is not None and following.instruction.address not in graph.blocks:
                 yield Mutant(instruction=instruction, change="moved", data=following.encoding + step.encoding)
-        elif instruction.name == "s_waitcnt":
-            vmcnt, lgkmcnt = fields_of(instruction)
-            if vmcnt < MAX_VMCNT:
-                yield Mutant(instruction=instruction, change="vmcnt", data=_wait(vmcnt + 1, lgkmcnt))
-            if lgkmcnt < MAX_LGKMCNT:
-                yield Mutant(instruction=instruction, change="lgkmcnt", data=_wait(vmcnt, lgkmcnt + 1))
+        elif (wait := wait_of(instruction)) is not None:
+            if wait.vm < MAX_VMCNT:
+                yield Mutant(instruction=instruction, change="vmcnt", data=_wait(wait.vm + 1, wait.lgkm))
+            if wait.lgkm < MAX_LGKMCNT:
+                yield Mutant(instruction=instruction, change="lgkmcnt", data=_wait(wait.vm, wait.lgkm + 1))
             yield Mutant(instruction=instruction, change="removed", data=_wait(MAX_VMCNT, MAX_LGKMCNT))
 
 
@@ -123,15 +122,15 @@ def _left_under_way(graph: Graph, mutant: Mutant) -> set[int]:
     """Return the accesses that the wait completes on some path and the mutant does not, by address."""
     finder = WaitFinder(graph)
     immediate = int.from_bytes(mutant.data, "little") & 0xFFFF
-    weaker = fields_of(replace(mutant.instruction, immediate=immediate))
+    weaker = replace(mutant.instruction, immediate=immediate)
     found: set[int] = set()
     for start, at_start in finder.settle().items():
         scoreboard = at_start.copy()
         for step in graph.blocks[start].steps:
             if step.instruction.address == mutant.instruction.address:
                 original, changed = scoreboard.copy(), scoreboard.copy()
-                original.wait(*fields_of(step.instruction))
-                changed.wait(*weaker)
+                finder.advance(original, step.instruction)
+                finder.advance(changed, weaker)
                 more = {
                     address for address, left in changed.unordered.items() if left != original.unordered.get(address)
                 }

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from rocmatrix.emulator.analysis.code import Step
 from rocmatrix.emulator.analysis.effects import is_vector_memory
 from rocmatrix.emulator.analysis.flow_graph import Graph
-from rocmatrix.emulator.analysis.scoreboard import MAX_LGKMCNT, MAX_VMCNT, Event, Order, Touch, event_of
-from rocmatrix.emulator.analysis.waits import fields_of
+from rocmatrix.emulator.analysis.scoreboard import Event, Order, Touch, event_of
+from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT, wait_of
 
 _COUNTERS = {Order.FLAT: 3, Order.WRITEBACK: 1, Order.SCALAR: 2}
 
@@ -81,8 +81,8 @@ def _after(step: Step, event: Event, state: State) -> State | None:
     instruction = step.instruction
     if instruction.address == event.instruction.address:
         return None
-    if instruction.name == "s_waitcnt":
-        return _waited(*fields_of(instruction), event, state)
+    if (wait := wait_of(instruction)) is not None:
+        return _waited(wait.vm, wait.lgkm, event, state)
     if instruction.name == "s_barrier":
         return replace(state, passed=state.passed or bool(event.lds))
     own = event_of(instruction, step.effects)

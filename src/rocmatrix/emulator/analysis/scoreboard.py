@@ -15,9 +15,7 @@ from enum import Enum, IntFlag, auto
 
 from rocmatrix.emulator.analysis.effects import NONE, Effects, Unit
 from rocmatrix.emulator.instruction import Instruction
-
-MAX_VMCNT, MAX_LGKMCNT = 63, 15
-"""Waiting for these values waits for nothing; a counter cannot be higher."""
+from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT
 
 
 class Order(Enum):

@@ -11,14 +11,9 @@ from rocmatrix.emulator.analysis.flow_graph import Graph, Worklist
 from rocmatrix.emulator.analysis.scoreboard import Event, Order, Scoreboard, Touch, event_of
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.reports import Fault, FaultKind
+from rocmatrix.emulator.wait_counts import WAITCNT, wait_of
 
-_INVALIDATES, _WAITS, _BARRIER = "buffer_inv", "s_waitcnt", "s_barrier"
-
-
-def fields_of(instruction: Instruction) -> tuple[int, int]:
-    """Return vmcnt and lgkmcnt of ``s_waitcnt`` (ISA document, "SOPP"); expcnt means nothing to compute kernels."""
-    bits = instruction.immediate
-    return bits & 0xF | bits >> 10 & 0x30, bits >> 8 & 0xF
+_INVALIDATES, _BARRIER = "buffer_inv", "s_barrier"
 
 
 def find_missing_waits(graph: Graph) -> Iterator[Fault]:
@@ -43,7 +38,7 @@ class WaitFinder:
         }
 
     def _matters(self, instruction: Instruction) -> bool:
-        return instruction.address in self.events or instruction.name in (_WAITS, _BARRIER)
+        return instruction.address in self.events or instruction.name in (WAITCNT, _BARRIER)
 
     def settle(self) -> dict[int, Scoreboard]:
         """Return what may be under way where each block begins."""
@@ -69,8 +64,8 @@ class WaitFinder:
         event = self.events.get(instruction.address)
         if event is not None:
             scoreboard.start(event)
-        elif instruction.name == _WAITS:
-            scoreboard.wait(*fields_of(instruction))
+        elif (wait := wait_of(instruction)) is not None:
+            scoreboard.wait(wait.vm, wait.lgkm)
         elif instruction.name == _BARRIER:
             scoreboard.pass_barrier(instruction.address, self.events)
 

@@ -16,8 +16,6 @@ from rocmatrix.emulator.semantics.lds import lds_atomic
 
 _VECTOR_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
 _RELEASE, _ACQUIRE = "buffer_wbl2", "buffer_inv"
-ALL_VM, ALL_LGKM = 63, 15
-"""Counts of ``s_waitcnt`` that wait for nothing."""
 
 
 class Scope(IntEnum):
@@ -68,14 +66,6 @@ class Issue:
         return sum(flag << place for place, flag in enumerate(flags)) | self.cache << 5 | self.scope << 7
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """A wait: at most so many accesses may still be under way behind it."""
-
-    vm: int
-    lgkm: int
-
-
 @cache
 def issue_of(instruction: Instruction) -> Issue | None:
     """Return what an instruction means to the detector, or ``None`` if it does not access memory."""
@@ -100,11 +90,3 @@ def _vector_memory(instruction: Instruction, bits: MemoryBits) -> Issue:
         scope = Scope.SYSTEM if bits.sc1 else Scope.AGENT
         return Issue(vm=True, lgkm=flat, scope=scope, atomic=True, returns=bits.sc0)
     return Issue(vm=True, lgkm=flat, scope=Scope(bits.sc0 | bits.sc1 << 1), to_lds=bits.lds)
-
-
-def wait_of(instruction: Instruction) -> Wait | None:
-    """Return what an ``s_waitcnt`` waits for (ISA document, SIMM16 of S_WAITCNT), or ``None`` if it is none."""
-    if instruction.name != "s_waitcnt":
-        return None
-    field = instruction.immediate
-    return Wait(vm=field & 0xF | field >> 10 & 0x30, lgkm=field >> 8 & 0xF)

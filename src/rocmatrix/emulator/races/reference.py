@@ -13,10 +13,11 @@ from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.races import global_bytes, lds_bytes, stamps
 from rocmatrix.emulator.races.clocks import Counter, GroupClocks
 from rocmatrix.emulator.races.conflicts import Conflict, Conflicts, Names, Party
-from rocmatrix.emulator.races.issue import Cache, Issue, Scope, issue_of, wait_of
+from rocmatrix.emulator.races.issue import Cache, Issue, Scope, issue_of
 from rocmatrix.emulator.races.scopes import Scopes
 from rocmatrix.emulator.reports import Fault
 from rocmatrix.emulator.semantics.machine import Space
+from rocmatrix.emulator.wait_counts import wait_of
 from rocmatrix.emulator.wave import Wave
 
 _NO_ISSUE = Issue()

@@ -9,13 +9,14 @@ from rocmatrix.emulator.algebra import U32, U64, Kind, Value, convert
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
-from rocmatrix.emulator.races.issue import ALL_LGKM, ALL_VM, issue_of, wait_of
+from rocmatrix.emulator.races.issue import issue_of
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.translator.body import Body, Expression, expression
 from rocmatrix.emulator.translator.matrix_code import matrix_call
 from rocmatrix.emulator.translator.operations import c_type
 from rocmatrix.emulator.translator.registers import Registers
 from rocmatrix.emulator.translator.render import Renderer
+from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT, wait_of
 
 _SPACES = {Space.GLOBAL: "IN_GLOBAL", Space.FLAT: "IN_GLOBAL", Space.LDS: "IN_LDS", Space.SCRATCH: "IN_SCRATCH"}
 _PARTS = {
@@ -50,7 +51,7 @@ class EmittingMachine(Registers):
     def begin(self, instruction: Instruction) -> None:
         """Tell the race detector, where there is one, of an instruction that accesses memory or waits for it."""
         wait, issue = wait_of(instruction), issue_of(instruction)
-        if wait is not None and (wait.vm < ALL_VM or wait.lgkm < ALL_LGKM):
+        if wait is not None and (wait.vm < MAX_VMCNT or wait.lgkm < MAX_LGKMCNT):
             self.body.in_order(f"if (W->races) race_wait(W, {wait.vm}, {wait.lgkm})")
         elif issue is not None:
             self.body.in_order(f"if (W->races) race_begin(W, {self.place}, {issue.bits})")

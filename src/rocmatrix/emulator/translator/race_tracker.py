@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.races.clocks import GroupClocks
 from rocmatrix.emulator.races.conflicts import MOST, Conflict, Conflicts, Names, Party
-from rocmatrix.emulator.races.issue import Issue, issue_of, wait_of
+from rocmatrix.emulator.races.issue import Issue, issue_of
 from rocmatrix.emulator.races.scopes import Scopes
 from rocmatrix.emulator.reports import Fault
 from rocmatrix.emulator.semantics.machine import WAVE, Space
@@ -25,6 +25,7 @@ from rocmatrix.emulator.translator.race_memory import (
     Races,
     RaceShadow,
 )
+from rocmatrix.emulator.wait_counts import wait_of
 from rocmatrix.emulator.wave import Wave
 
 _WRITE_BACK, _ACQUIRE, _OBSERVE, _PUBLISH = 1, 2, 3, 4

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmatrix.emulator.analysis.effects import effects_of
-from rocmatrix.emulator.analysis.scoreboard import MAX_LGKMCNT, MAX_VMCNT, Event, Scoreboard, event_of
+from rocmatrix.emulator.analysis.scoreboard import Event, Scoreboard, event_of
 from rocmatrix.emulator.instruction import Encoding, MemoryBits, Operand
+from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT
 from tests.unit.emulator.machine import make, s, v
 
 FOREVER = MAX_VMCNT, MAX_LGKMCNT

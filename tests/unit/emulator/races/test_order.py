@@ -6,8 +6,9 @@ import pytest
 
 from rocmatrix.emulator.instruction import OFF, Encoding, Instruction, MemoryBits
 from rocmatrix.emulator.races.clocks import Counter, GroupClocks
-from rocmatrix.emulator.races.issue import Cache, Issue, Scope, Wait, issue_of, wait_of
+from rocmatrix.emulator.races.issue import Cache, Issue, Scope, issue_of
 from rocmatrix.emulator.races.scopes import Scopes, joined
+from rocmatrix.emulator.wait_counts import Wait, wait_of
 from tests.unit.emulator.machine import make, v
 
 _FLAG = 0x1000
