@@ -25,6 +25,7 @@ from huggingface_hub.errors import (
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
+    RevisionNotFoundError,
 )
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -90,12 +91,12 @@ class ApiHub:
 
     def create_branch(self, repository: str, branch: str, commit: str) -> None:
         """Let a new branch begin at a commit."""
-        with self._translated(repository):
+        with self._translated(repository), _vanishing():
             self._api.create_branch(repository, branch=branch, revision=commit, repo_type=_KERNEL)
 
     def delete_branch(self, repository: str, branch: str) -> None:
         """Delete a branch."""
-        with self._translated(repository):
+        with self._translated(repository), _vanishing():
             self._api.delete_branch(repository, branch=branch, repo_type=_KERNEL)
 
     def create_tag(self, repository: str, tag: str, commit: str, message: str) -> None:
@@ -124,7 +125,7 @@ class ApiHub:
         additions = [CommitOperationAdd(path, _stream_or_path(file)) for path, file in change.additions.items()]
         deletions = [CommitOperationDelete(path, is_folder=False) for path in change.deletions]
         summary, _, description = change.message.partition("\n\n")
-        with self._translated(repository):
+        with self._translated(repository), _vanishing():
             self._api.preupload_lfs_files(
                 repository, additions, revision=branch, repo_type=_KERNEL, free_memory=False, gitignore_content=""
             )
@@ -194,6 +195,15 @@ class ApiHub:
                 f"{repository.partition('/')[0]}; a new kernel repository also needs approval.",
             )
         return ReleaseError(f"{self._endpoint} refused with {status}: {said}", where=repository)
+
+
+@contextmanager
+def _vanishing() -> Iterator[None]:
+    """A branch that was there a moment ago and is gone was removed by somebody else."""
+    try:
+        yield
+    except RevisionNotFoundError as err:
+        raise MovedError(_server_message(err)) from err
 
 
 def _stream_or_path(file: LocalFile) -> str | io.BytesIO:

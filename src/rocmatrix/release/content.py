@@ -67,6 +67,13 @@ def read_content(kernel: PlannedKernel, *, store: Store, project: Path) -> Conte
         for path in sorted((folder / variant).rglob("*"))
         if path.is_file()
     }
+    link = next((path for path in paths.values() if path.is_symlink()), None)
+    if link is not None:
+        raise ReleaseError(
+            "it is a link, and what it leads to is none of the kernel's",
+            where=str(link),
+            fix="Run `rocmatrix run` again.",
+        )
     for path in sorted((project / _BENCHMARKS).glob(_BENCHMARK_PATTERN)):
         paths[f"{_BENCHMARKS}/{path.name}"] = path
     return Content(

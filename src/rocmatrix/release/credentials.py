@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx2
@@ -12,6 +14,7 @@ from huggingface_hub.errors import OIDCError
 from rocmatrix.errors import InputError, ReleaseError
 
 _RESOURCE, _ID_TOKEN, _TOKENS = "HF_OIDC_RESOURCE", "HF_OIDC_ID_TOKEN", ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_SECRETS = (*_TOKENS, _ID_TOKEN, "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ROCMATRIX_HUB_TOKEN")
 _MASK = "***"
 
 
@@ -54,6 +57,16 @@ def find_credential(endpoint: str) -> Credential:
             fix="Use trusted publishing in CI, set HF_TOKEN, or log in with `hf auth login`.",
         )
     return Credential(token=token, source=named or "the login of huggingface_hub")
+
+
+@contextmanager
+def without_secrets() -> Iterator[None]:
+    """Take the variables that hold credentials out of the environment, so that programs started meanwhile lack them."""
+    taken = {name: os.environ.pop(name) for name in _SECRETS if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
 
 
 def _exchanged(endpoint: str) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rocmatrix.errors import ReleaseError
-from rocmatrix.metadata import Metadata
+from rocmatrix.metadata import Metadata, is_hashed
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.records import Coverage, Isolation, Tested
 from rocmatrix.release.content import Content
+from rocmatrix.release.trees import BUILD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,35 @@ def require_complete(plan: Plan, coverage: Coverage, content: Content) -> None:
             where=coverage.kernel,
             fix="Run `rocmatrix collect` again with the same --matrix and --out.",
         )
+
+
+def require_unchanged(content: Content) -> None:
+    """Refuse variants whose files are not those that were collected, audited and checked.
+
+    Raises:
+        ReleaseError: it names the files.
+    """
+    odd: list[str] = []
+    for variant, metadata in content.metadata.items():
+        folder = f"{BUILD}/{variant}/"
+        found = {path.removeprefix(folder): file for path, file in content.files.items() if path.startswith(folder)}
+        hashed = {path: _base64(file.sha256) for path, file in found.items() if is_hashed(path)}
+        wanted = metadata.digest.files
+        odd += [
+            f"{variant}/{path}"
+            for path in sorted(hashed.keys() | wanted.keys())
+            if hashed.get(path) != wanted.get(path)
+        ]
+    if odd:
+        raise ReleaseError(
+            f"changed since it was collected: {_listed(odd)}",
+            where=content.kernel.name,
+            fix="Run `rocmatrix run` again: what is released is what was audited and checked.",
+        )
+
+
+def _base64(hexadecimal: str) -> str:
+    return base64.b64encode(bytes.fromhex(hexadecimal)).decode("ascii")
 
 
 def require_allowed(metadata: Mapping[str, Metadata], allowances: Allowances) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rocmatrix.errors import MissingRequirementError, ReleaseError
 from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.release.content import Content
+from rocmatrix.release.credentials import without_secrets
 
 if TYPE_CHECKING:
     from git import Repo
@@ -102,17 +103,8 @@ def require_built_commit(release: Release, content: Content, project: Path) -> s
             changed files.
         MissingRequirementError: git is not there.
     """
-    try:
-        import git  # noqa: PLC0415 - fails where there is no git program
-    except ImportError as err:
-        raise MissingRequirementError("git is not installed", fix="Install git.") from err
-    try:
-        with git.Repo(project, search_parent_directories=True) as repo:
-            commit = _tagged_commit(repo, release)
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as err:
-        raise ReleaseError(
-            "a release is made from a tag, and this is no git repository", where=str(project), fix="Run `git init`."
-        ) from err
+    with without_secrets():
+        commit = _commit_of(release, project)
     for variant, metadata in content.metadata.items():
         built = metadata.provenance.kernel if metadata.provenance else None
         if built is None or built.commit != commit or built.dirty:
@@ -123,6 +115,20 @@ def require_built_commit(release: Release, content: Content, project: Path) -> s
                 fix=f"Check out {release.source}, and run `rocmatrix run` there.",
             )
     return commit
+
+
+def _commit_of(release: Release, project: Path) -> str:
+    try:
+        import git  # noqa: PLC0415 - fails where there is no git program
+    except ImportError as err:
+        raise MissingRequirementError("git is not installed", fix="Install git.") from err
+    try:
+        with git.Repo(project, search_parent_directories=True) as repo:
+            return _tagged_commit(repo, release)
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as err:
+        raise ReleaseError(
+            "a release is made from a tag, and this is no git repository", where=str(project), fix="Run `git init`."
+        ) from err
 
 
 def _tagged_commit(repo: Repo, release: Release) -> str:
@@ -139,4 +145,11 @@ def _tagged_commit(repo: Repo, release: Release) -> str:
             where=str(repo.working_dir),
             fix=f"Run `git tag -a -f {release.source} -m '…'`.",
         )
-    return str(found.commit.hexsha)
+    try:
+        return str(found.commit.hexsha)
+    except ValueError as err:
+        raise ReleaseError(
+            f"{release.source} is no tag of a commit",
+            where=str(repo.working_dir),
+            fix=f"Remove it, and run `git tag -a {release.source} -m '…'` at the commit that was built.",
+        ) from err

@@ -14,7 +14,7 @@ from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, PlannedKernel
 from rocmatrix.release.card import CardFacts, make_card
 from rocmatrix.release.content import read_content
-from rocmatrix.release.gates import Allowances, require_allowed, require_complete
+from rocmatrix.release.gates import Allowances, require_allowed, require_complete, require_unchanged
 from rocmatrix.release.hub import Hub
 from rocmatrix.release.journal import Journal, JournalFile
 from rocmatrix.release.persistence import Patience, Persistence, SystemClock
@@ -91,6 +91,7 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
     content = read_content(request.kernel, store=store, project=request.project)
     for gate in (
         lambda: require_complete(request.plan, coverage, content),
+        lambda: require_unchanged(content),
         lambda: require_allowed(content.metadata, request.allowances),
     ):
         _ask(gate, object_to)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
-from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.errors import InputError, MissingRequirementError, RocmatrixError
 from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
 from rocmatrix.release.credentials import Credential, find_credential
@@ -37,13 +37,20 @@ def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Crede
 @contextmanager
 def open_hub(hub: str | None, repository: str) -> Iterator[ApiHub]:
     """Yield a Hub for looking only: a token is used if there is one, and not needed."""
-    from huggingface_hub import constants, get_token  # noqa: PLC0415 - a heavy client
+    from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
 
     from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
 
     limit_requests()
     with address_of(hub or constants.ENDPOINT, repository) as (endpoint, own):
-        yield ApiHub(endpoint, own or Credential(token=get_token(), source="the client's"))
+        yield ApiHub(endpoint, own or _credential_if_any(endpoint))
+
+
+def _credential_if_any(endpoint: str) -> Credential:
+    try:
+        return find_credential(endpoint)
+    except RocmatrixError:
+        return Credential(token=None, source="none")  # what is public can be looked at without one
 
 
 @contextmanager
