@@ -6,13 +6,10 @@ others go on; the exit code of a run is the worst of its units' by the precedenc
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import platformdirs
 
 from rocmatrix.audit.stage import audit_units
 from rocmatrix.audit.torch_shelf import torch_reader
@@ -25,6 +22,7 @@ from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.input_file import read_input
+from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, Unit, UnitId
@@ -85,15 +83,6 @@ class RunResult:
     altered: frozenset[UnitId] = frozenset()
     exit_code: ExitCode = ExitCode.DONE
     seconds: float = 0.0
-
-
-def cache_folder() -> Path:
-    """Return the folder for what several runs share: torch headers, zig's C++ library.
-
-    ``ROCMATRIX_CACHE`` names it; else it is where this system keeps a user's caches.
-    """
-    named = os.environ.get("ROCMATRIX_CACHE")
-    return Path(named).absolute() if named else platformdirs.user_cache_path("rocmatrix")
 
 
 def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:

@@ -13,7 +13,7 @@ from rocmatrix.binary.facts import BundleEntry
 from rocmatrix.binary.offload import unbundle
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command
-from rocmatrix.pipeline import cache_folder
+from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec, Unit
 from rocmatrix.toolchain.interface import BuildRequest, Step

@@ -9,7 +9,8 @@ import pytest
 from rocmatrix.build.stage import build_units
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import ExitCode
-from rocmatrix.pipeline import cache_folder, load_plan
+from rocmatrix.machine.cache import cache_folder
+from rocmatrix.pipeline import load_plan
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import BuildRecord, Outcome
 from rocmatrix.store import Store

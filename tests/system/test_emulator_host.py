@@ -31,6 +31,7 @@ from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import profile
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.events import discard
+from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Store
@@ -95,7 +96,7 @@ def execute(
     cases = read_cases(tests.parent, engine=HostEngine(), scratch=folder, shown="x")
     executor = EmulatorExecutor(
         engine=HostEngine(),
-        cache=pipeline.cache_folder(),
+        cache=cache_folder(),
         budget=None,
         translated=translated,
         case_seconds=case_seconds,
@@ -212,7 +213,7 @@ print(json.dumps({
 
 
 def test_a_launch_arrives_with_all_that_the_launcher_gave(probe: Probe) -> None:
-    compiler = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder())
+    compiler = RuntimeCompiler(engine=HostEngine(), cache=cache_folder())
     libraries = prepare(probe.binary, compiler)
     argv = [sys.executable, "-c", LAUNCHES, str(probe.binary), *map(str, libraries)]
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"}
@@ -232,7 +233,7 @@ def test_kernels_of_modules_are_launched_with_arguments_in_either_form(probe: Pr
     launches: list[Launch] = []
     arena = Arena(1 << 20)
     try:
-        path = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder()).hip("libamdhip64.so.7")
+        path = RuntimeCompiler(engine=HostEngine(), cache=cache_folder()).hip("libamdhip64.so.7")
         library = HipLibrary(path, arena, profile("mi300x"), lambda launch, _code: launches.append(launch))
         _launch_from_module(ctypes.CDLL(str(path)), image)
         library.check()
@@ -274,7 +275,7 @@ print(json.dumps({name: getattr(library, name)() for name in names}))
 
 @pytest.mark.needs_torch
 def test_the_stand_in_has_the_numbers_of_torch() -> None:
-    path = RuntimeCompiler(engine=HostEngine(), cache=pipeline.cache_folder()).torch()
+    path = RuntimeCompiler(engine=HostEngine(), cache=cache_folder()).torch()
     kinds = ("aoti_torch_dtype_", "aoti_torch_device_type_", "aoti_torch_layout_", "aoti_torch_memory_format_")
     names = sorted(name for name in exports(path) if name.startswith((*kinds, "torch_dtype_")))
     names.remove("aoti_torch_dtype_element_size")

@@ -17,7 +17,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Look at this machine; exit 3 if the main job cannot work on it."""
     from rocmatrix import machine  # noqa: PLC0415 - `--help` looks at nothing
-    from rocmatrix.pipeline import cache_folder  # noqa: PLC0415
+    from rocmatrix.machine.cache import cache_folder  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.doctor_view import DoctorDocument, blockers, show_probes  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415

@@ -188,8 +188,8 @@ def _crash_folders(words: Sequence[str]) -> Iterator[Path]:
     out = next((Path(value) for name, value in pairs if name == "--out"), DEFAULT_OUT)
     if out.is_dir():
         yield out
-    with contextlib.suppress(Exception):  # the pipeline itself may be what cannot be imported
-        from rocmatrix.pipeline import cache_folder  # noqa: PLC0415
+    with contextlib.suppress(Exception):  # what it imports may be what cannot be imported
+        from rocmatrix.machine.cache import cache_folder  # noqa: PLC0415
 
         yield cache_folder()
     yield Path(tempfile.gettempdir())
