@@ -44,7 +44,6 @@ LANE_GROUPS = {1: 32, 2: 32, 3: 64, 4: 16, 5: 16, 6: 16, 7: 16}
 """blgp -> size of the group of lanes of B that all lanes use (AMD's matrix instruction calculator, "BLGP")."""
 FIRST_LANES = {1: 0, 2: 32, 3: 16, 4: 0, 5: 16, 6: 32, 7: 48}
 """blgp -> where that group begins. 3 rotates: each lane uses the one 16 further on, the last 16 the first ones."""
-_FNUZ = {Element.FP8: FP8, Element.BF8: BF8}
 
 
 def multiply(

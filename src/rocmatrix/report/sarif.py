@@ -51,10 +51,6 @@ class _Text(_Part, frozen=True, kw_only=True):
     text: str
 
 
-class _Level(_Part, frozen=True, kw_only=True):
-    level: str
-
-
 class _Descriptor(_Part, frozen=True, kw_only=True):
     id: str
     short_description: _Text

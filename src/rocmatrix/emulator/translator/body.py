@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rocmatrix.emulator.algebra import BOOL, U64, Kind, Op, Value
 from rocmatrix.emulator.lanes import constant
-from rocmatrix.emulator.translator.operations import c_type, literal, splat, text_of
+from rocmatrix.emulator.translator.operations import literal, splat, text_of
 
 BEFORE, LOOP, AFTER = range(3)
 Ready = tuple[int, int]
@@ -256,8 +256,3 @@ def operand_text(value: Expression, *, in_loop: bool) -> str:
     if in_loop and not value.lanes and not isinstance(value, _Scalar):
         return splat(value.kind, value.name)
     return value.name
-
-
-def declaration(value: Expression) -> str:
-    """Return the C type of a variable."""
-    return c_type(value.kind, lanes=value.lanes)

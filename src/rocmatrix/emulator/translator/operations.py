@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rocmatrix.emulator.algebra import BOOL, F16, F32, F64, I32, I64, U32, U64, Kind, Op
+from rocmatrix.emulator.algebra import BOOL, F16, F32, F64, I32, I64, Kind, Op
 from rocmatrix.emulator.lanes import DTYPES
 
 _INFIX = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.AND: "&", Op.OR: "|", Op.XOR: "^"}
@@ -172,6 +172,3 @@ _OTHERS: dict[Op, Callable[[Sequence[str], Sequence[Kind], Kind, bool], str]] = 
     Op.POPCOUNT: _counted("popcount"),
     Op.CLZ: _counted("clz"),
 }
-
-WORDS = {32: U32, 64: U64}
-"""Unsigned kinds by width."""
