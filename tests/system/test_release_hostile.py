@@ -277,6 +277,22 @@ def test_a_tag_of_something_else_than_a_commit_is_refused(tmp_path: Path) -> Non
         replace(made, tag="v2.0.3").wanted()
 
 
+def test_files_that_are_not_the_tags_are_not_released(tmp_path: Path) -> None:
+    made = make_source(tmp_path)
+    made.wanted()
+    benchmark = made.project / "benchmarks/benchmark_scale.py"
+    for path, content in (
+        (benchmark, "# another\n"),
+        (benchmark.with_name("benchmark_new.py"), "# new\n"),
+        (made.project / "CARD.md", "# new\n"),
+    ):
+        path.write_text(content)
+        with pytest.raises(ReleaseError, match=rf"{path.name} is not what v2\.0\.0 holds"):
+            made.wanted()
+        path.unlink()
+        git(made.root, "checkout", "-q", "--", ".")
+
+
 # -- others at work ------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"v(?P<major>0|[1-9]\d*)\.(?P<minor>0|[1-9]\d*)\.(?P<patch>0|[1-9]\d*)(?P<pre>-[0-9A-Za-z.-]+)?")
 """Semantic Versioning 2.0.0, section 2 and 9, after a ``v``; build metadata is not used."""
+_READ = ("build.toml", "CARD.md", "benchmarks", "torch-ext")
+"""What of a kernel's folder goes into a release or its card beside the variants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,9 @@ def _commit_of(release: Release, project: Path) -> str:
         raise MissingRequirementError("git is not installed", fix="Install git.") from err
     try:
         with git.Repo(project, search_parent_directories=True) as repo:
-            return _tagged_commit(repo, release)
+            commit = _tagged_commit(repo, release)
+            _require_clean(repo, release, commit, project)
+            return commit
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as err:
         raise ReleaseError(
             "a release is made from a tag, and this is no git repository", where=str(project), fix="Run `git init`."
@@ -153,3 +157,20 @@ def _tagged_commit(repo: Repo, release: Release) -> str:
             where=str(repo.working_dir),
             fix=f"Remove it, and run `git tag -a {release.source} -m '…'` at the commit that was built.",
         ) from err
+
+
+def _require_clean(repo: Repo, release: Release, commit: str, project: Path) -> None:
+    """Refuse files of the kernel's folder that a release reads and that are not those of the tag.
+
+    Raises:
+        ReleaseError: it names them.
+    """
+    paths = [str(project.absolute() / name) for name in _READ]
+    changed = repo.git.diff("--name-only", commit, "--", *paths).splitlines()
+    new = repo.git.ls_files("--others", "--exclude-standard", "--", *paths).splitlines()
+    if changed or new:
+        raise ReleaseError(
+            f"{(changed + new)[0]} is not what {release.source} holds, and it would be released",
+            where=str(repo.working_dir),
+            fix=f"Check out {release.source}, without changed files.",
+        )
