@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from rocmatrix.audit.loops import Loop, find_loops
 from rocmatrix.audit.steps import Step
 from rocmatrix.binary.kernel_facts import HotLoop, InstructionMix
-from rocmatrix.emulator.instruction import Encoding
+from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding
 
 _MATRIX = ("v_mfma_", "v_smfmac_")
 _BRANCHES = ("s_branch", "s_cbranch", "s_call_b64", "s_setpc_b64", "s_swappc_b64")
-_VMEM = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
 _SCALAR = (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK)
 
 
@@ -73,7 +72,7 @@ def _class_of(instruction: Step) -> str:
         by_name = "branches"
     if by_name is not None:
         return by_name
-    if encoding in _VMEM:
+    if encoding in VECTOR_MEMORY:
         return "vmem"
     by_encoding = {Encoding.DS: "lds", Encoding.SMEM: "smem", Encoding.SOPP: "other"}.get(encoding)
     return by_encoding or ("salu" if encoding in _SCALAR else "valu")

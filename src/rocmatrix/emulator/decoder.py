@@ -17,6 +17,7 @@ from rocmatrix.emulator.decoder_fields import (
     vector_operands,
 )
 from rocmatrix.emulator.instruction import (
+    VECTOR_MEMORY,
     Dpp,
     Encoding,
     Instruction,
@@ -167,7 +168,7 @@ def _read(code: bytes, address: int) -> Fields:
 def _operands(encoding: Encoding, fields: Fields) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     if encoding in (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK, Encoding.SOPP):
         return scalar_operands(fields)
-    if encoding in (Encoding.DS, Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF, Encoding.SMEM):
+    if encoding in (*VECTOR_MEMORY, Encoding.DS, Encoding.SMEM):
         return memory_operands(encoding, fields)
     if encoding is Encoding.MAI:
         return _matrix_operands(fields)
@@ -230,7 +231,7 @@ def _memory(encoding: Encoding, fields: Fields) -> MemoryBits | None:
         if "2" in fields.name.split("_")[1] and "offset1" in fields and _has_two_offsets(fields.name):
             return MemoryBits(offset=fields["offset0"], offset1=fields["offset1"], gds=bool(fields["gds"]))
         return MemoryBits(offset=fields["offset0"] | fields["offset1"] << 8, gds=bool(fields["gds"]))
-    if encoding in (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF, Encoding.SMEM):
+    if encoding in (*VECTOR_MEMORY, Encoding.SMEM):
         offset = fields["offset"]
         if encoding in (Encoding.GLOBAL, Encoding.SCRATCH) and offset & 0x1000:
             offset -= 0x2000

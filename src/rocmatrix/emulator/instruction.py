@@ -33,6 +33,10 @@ class Encoding(StrEnum):
     MUBUF = "mubuf"
 
 
+VECTOR_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
+"""Formats of accesses that each lane makes at an address of its own and that count on vmcnt."""
+
+
 class RegisterFile(Enum):
     """Where an operand lives."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from rocmatrix.emulator.algebra import U64
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.hardware_registers import HARDWARE_REGISTERS
-from rocmatrix.emulator.instruction import Encoding, Instruction, RegisterFile
+from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding, Instruction, RegisterFile
 from rocmatrix.emulator.lanes import constant
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.races.conflicts import Names
@@ -48,7 +48,6 @@ _LONGEST = 16
 _ALIGNED = (RegisterFile.SGPR, RegisterFile.VGPR, RegisterFile.AGPR)
 _SCALAR = (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK)
 _VECTOR = (Encoding.VOP1, Encoding.VOP2, Encoding.VOPC, Encoding.VOP3)
-_VECTOR_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
 _CLOCKS = ("s_memtime", "s_memrealtime")
 
 
@@ -96,7 +95,7 @@ def handler_of(instruction: Instruction) -> Handler:  # noqa: PLR0911 - one line
         return _scalar_memory
     if encoding is Encoding.DS and lds.knows(instruction):
         return lds.execute_lds
-    if encoding in _VECTOR_MEMORY and vector_memory.knows(instruction):
+    if encoding in VECTOR_MEMORY and vector_memory.knows(instruction):
         return vector_memory.execute_vector_memory
     raise UnsupportedError(f"the instruction {name}", instruction=instruction)
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmatrix.emulator.instruction import Encoding
+from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.wave import Status, Wave
 
 WATCH = 1024
 """Instructions of the longest loop that is recognised; loops that wait are short."""
-_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF, Encoding.DS, Encoding.SMEM)
+_MEMORY = (*VECTOR_MEMORY, Encoding.DS, Encoding.SMEM)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,9 @@ from pathlib import Path
 from rocmatrix.binary.facts import BundleEntry, UnreadableError
 from rocmatrix.binary.offload import unbundle
 from rocmatrix.emulator.code_object import ARCH, CodeObject, read_code_object
+from rocmatrix.emulator.hidden_arguments import Extent
 from rocmatrix.emulator.metadata import Argument, KernelMetadata
 from rocmatrix.errors import InputError
-
-Extent = tuple[int, int, int]
 
 DEVICE_FEATURES = frozenset({"sramecc+", "xnack-"})
 """Target features of an MI300 as its driver sets it up."""

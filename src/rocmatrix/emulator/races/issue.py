@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from rocmatrix.emulator.instruction import Encoding, Instruction, MemoryBits
+from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding, Instruction, MemoryBits
 from rocmatrix.emulator.semantics.lds import lds_atomic
 
-_VECTOR_MEMORY = (Encoding.FLAT, Encoding.GLOBAL, Encoding.SCRATCH, Encoding.MUBUF)
 _RELEASE, _ACQUIRE = "buffer_wbl2", "buffer_inv"
 
 
@@ -77,7 +76,7 @@ def issue_of(instruction: Instruction) -> Issue | None:
     if instruction.encoding is Encoding.DS:
         atomic = lds_atomic(instruction.name) is not None
         return Issue(lgkm=True, atomic=atomic, returns=atomic and bool(instruction.destinations))
-    return _vector_memory(instruction, bits) if instruction.encoding in _VECTOR_MEMORY else None
+    return _vector_memory(instruction, bits) if instruction.encoding in VECTOR_MEMORY else None
 
 
 def _vector_memory(instruction: Instruction, bits: MemoryBits) -> Issue:

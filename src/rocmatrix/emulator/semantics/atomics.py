@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocmatrix.emulator.algebra import F16, F32, F64, I32, I64, U16, U32, U64, Kind, Value, bitcast, convert, where
 from rocmatrix.emulator.semantics.floats import quiet
-
-Combine = Callable[..., Value]
+from rocmatrix.emulator.semantics.machine import Combine
 
 
 @dataclass(frozen=True, kw_only=True)
