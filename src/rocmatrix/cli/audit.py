@@ -74,10 +74,10 @@ def _audit_path(arguments: argparse.Namespace) -> ExitCode:
 
     if arguments.only:
         raise UsageError("--only selects units of a plan, and PATH is not one", fix="Give either of them.")
+    if arguments.against is not None and arguments.sarif is not None:
+        raise UsageError("--sarif holds findings, and --against shows differences", fix="Give either of them.")
     audited = audit_anything(arguments.path, torch=torch_reader(arguments.torch, discard))
     if arguments.against is not None:
-        if arguments.sarif is not None:
-            raise UsageError("--sarif holds findings, and --against shows differences", fix="Give either of them.")
         return _show_difference(arguments, audited)
     return present_audit(arguments, audited)
 
