@@ -88,10 +88,10 @@ def read_gpu_code(file: Window, spans: Iterable[Span], reading: Reading) -> GpuC
             elif found is not None:
                 objects.append(found)
             rest.append(Span(start=before, end=hit if found else place, address=span.address + before - span.start))
-            if len(bundles) + len(objects) > MAX_BUNDLES or hits > MAX_HITS:
-                raise UnreadableError(
-                    f"the file holds more than {MAX_BUNDLES} offload bundles, or what looks like them"
-                )
+            if len(bundles) + len(objects) > MAX_BUNDLES:
+                raise UnreadableError(f"the file holds more than {MAX_BUNDLES} offload bundles and code objects")
+            if hits > MAX_HITS:
+                raise UnreadableError(f"more than {MAX_HITS} places of the file begin as GPU code does")
         rest.append(Span(start=place, end=span.end, address=span.address + place - span.start))
     return GpuCode(bundles=tuple(bundles), code_objects=tuple(objects), rest=tuple(_joined(rest)))
 
