@@ -14,6 +14,8 @@ from rocmatrix.emulator.reports import UnsupportedError
 
 SIZE = 64
 """Bytes of a descriptor."""
+PRELOAD_ENTRY = 256
+"""Bytes of compatible code before the entry of a kernel whose arguments are preloaded (LLVM, AMDGPUUsage)."""
 
 _LAYOUT = struct.Struct("<III4sq20sIIIHH4s")
 

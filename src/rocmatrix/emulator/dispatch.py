@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.code_object import Kernel
+from rocmatrix.emulator.descriptor import PRELOAD_ENTRY
 from rocmatrix.emulator.hidden_arguments import NOT_EMULATED, Geometry, fill_hidden
 from rocmatrix.emulator.memory import Allocation, LocalMemory, Memory
 from rocmatrix.emulator.observer import Observer
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 LDS_BYTES = 65536
 """LDS of a compute unit (CDNA 3 white paper)."""
 MAX_WORKITEMS = 1024
-_PRELOAD_ENTRY = 256
-"""Bytes of compatible code before the entry of a kernel whose arguments are preloaded (LLVM, AMDGPUUsage)."""
 _KERNARG_ALIGN = 16
 UNWRITTEN_WORD, UNWRITTEN_BYTE = 0x7FBADBAD, 0xBD
 """What registers, LDS and scratch hold before anything is written: a signalling NaN, no useful address."""
@@ -194,7 +193,7 @@ def make_dispatch(
     preloading = preloads and descriptor.preload_length > 0
     return Dispatch(
         kernel=kernel,
-        entry=image + kernel.entry + (_PRELOAD_ENTRY if preloading else 0),
+        entry=image + kernel.entry + (PRELOAD_ENTRY if preloading else 0),
         geometry=geometry,
         kernarg=kernarg,
         packet=packet,

@@ -9,12 +9,11 @@ from heapq import heappop, heappush
 from rocmatrix.emulator.analysis import constants
 from rocmatrix.emulator.analysis.code import Block, Code, Step
 from rocmatrix.emulator.code_object import CodeObject, Kernel
+from rocmatrix.emulator.descriptor import PRELOAD_ENTRY
 from rocmatrix.emulator.instruction import Instruction, Operand
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS
 
-_PRELOAD_ENTRY = 256
-"""Bytes of compatible code before the entry of a kernel whose arguments are preloaded (LLVM, AMDGPUUsage)."""
 _CALLS = ("s_swappc_b64", "s_call_b64")
 _ENDS = ("s_endpgm", "s_endpgm_saved")
 _DEBUG_TRAP = 3
@@ -60,7 +59,7 @@ def read_graph(code_object: CodeObject, kernel: Kernel) -> Graph:
     """
     entries = [kernel.entry]
     if kernel.descriptor.preload_length:
-        entries.append(kernel.entry + _PRELOAD_ENTRY)
+        entries.append(kernel.entry + PRELOAD_ENTRY)
     return _Reader(code_object, kernel.name, tuple(entries)).read()
 
 
