@@ -83,6 +83,7 @@ def make_source(
     tag: str = "v2.0.0",
     rocms: Iterable[str] = ("7.1", "7.2"),
     line: str = "",
+    large: str = "",
     repo_id: str = REPOSITORY,
 ) -> Source:
     """Make a source below a folder.
@@ -92,11 +93,12 @@ def make_source(
         tag: of the release.
         rocms: which units there are.
         line: added to the Python of the variant for ROCm 7.2, so that its bytes are others.
+        large: text of a second benchmark, if there is to be one.
         repo_id: on the Hub.
     """
     root, store = folder / "source", Store(folder / "dist")
     plan = _plan(tuple(rocms), repo_id)
-    _write_repository(root, tuple(rocms), tag)
+    _write_repository(root, tuple(rocms), tag, large)
     store.write_plan(plan)
     for unit in plan.units:
         shutil.copytree(DIST / "units" / unit.id / "payload", store.root / "staged" / unit.id)
@@ -127,13 +129,15 @@ def _plan(rocms: tuple[str, ...], repo_id: str) -> Plan:
     )
 
 
-def _write_repository(root: Path, rocms: tuple[str, ...], tag: str) -> None:
+def _write_repository(root: Path, rocms: tuple[str, ...], tag: str, large: str) -> None:
     project = root / "kernels/scale"
     project.mkdir(parents=True)
     (project / "build.toml").write_text(PROJECTS["kernels/scale"])
     (project / "scale.hip").write_text("// compiled already\n")
     (project / "benchmarks").mkdir()
     (project / "benchmarks/benchmark_scale.py").write_text("# nothing to measure\n")
+    if large:
+        (project / "benchmarks/benchmark_large.py").write_text(large)
     toolchains = ", ".join(f'"{rocm}": llvm' for rocm in rocms)
     (root / "matrix.yaml").write_text(
         MATRIX.format(rocm=", ".join(f'"{each}"' for each in rocms), toolchains=toolchains)
