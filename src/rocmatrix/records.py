@@ -174,7 +174,7 @@ class Finding:
     """One thing that an audit rule says about a unit.
 
     Attributes:
-        rule: id of the rule, e.g. ``archs``, ``glibc-ceiling``.
+        rule: id of the rule, e.g. ``archs``, ``version-ceilings``.
         severity: whether it fails the unit.
         what: one sentence.
         where: path within the variant, with the symbol or section where there is one.

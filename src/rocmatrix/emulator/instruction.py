@@ -60,6 +60,12 @@ SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT = 235, 236, 237, 238
 """Numbers of the apertures of the flat address space."""
 
 
+def scalar_name(index: int) -> str:
+    """Return a scalar register's name, as the disassembler has it."""
+    special = {VCC: "vcc_lo", VCC + 1: "vcc_hi", M0: "m0", EXEC: "exec_lo", EXEC + 1: "exec_hi", SCC: "scc"}
+    return special.get(index, f"s{index}")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operand:
     """One operand.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rocmatrix.emulator.instruction import EXEC, M0, SCC, VCC, Encoding, Instruction, Operand, RegisterFile
+from rocmatrix.emulator.instruction import EXEC, M0, SCC, VCC, Encoding, Instruction, Operand, RegisterFile, scalar_name
 
 FIRST_VGPR, FIRST_AGPR, LAST = 256, 512, 768
 _FIRST = {RegisterFile.SGPR: 0, RegisterFile.VGPR: FIRST_VGPR, RegisterFile.AGPR: FIRST_AGPR}
@@ -184,7 +184,6 @@ def _memory_parts(instruction: Instruction, unit: Unit) -> tuple[frozenset[int],
 
 def register_name(register: int) -> str:
     """Return how the disassembler calls a register."""
-    special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi", 253: "scc"}
     if register >= FIRST_AGPR:
         return f"a{register - FIRST_AGPR}"
-    return f"v{register - FIRST_VGPR}" if register >= FIRST_VGPR else special.get(register, f"s{register}")
+    return f"v{register - FIRST_VGPR}" if register >= FIRST_VGPR else scalar_name(register)

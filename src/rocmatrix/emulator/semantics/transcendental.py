@@ -95,7 +95,7 @@ def _circular(a: Value, shift: float) -> Value:
     return convert(result, a.kind)
 
 
-def _through_f64(function, a: Value) -> Value:  # type: ignore[no-untyped-def]  # noqa: ANN001 - a function of values
+def _through_f64(function: Callable[[Value], Value], a: Value) -> Value:
     result: Value = convert(function(convert(a, F64)), a.kind)
     return result
 

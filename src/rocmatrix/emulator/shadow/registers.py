@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.cases import Array
-from rocmatrix.emulator.instruction import RegisterFile
+from rocmatrix.emulator.instruction import RegisterFile, scalar_name
 from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.shadow.origin import Origin
 
@@ -111,9 +111,3 @@ class RegisterShadow:
     def scalar_origin(self, index: int) -> Origin:
         """Return where the undefined bits of a scalar register, or of SCC, come from."""
         return self.scalar_origins.get(index) or Origin(what=scalar_name(index))
-
-
-def scalar_name(index: int) -> str:
-    """Return a scalar register's name, as the disassembler has it."""
-    special = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi", 253: "scc"}
-    return special.get(index, f"s{index}")
