@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from dulwich.objects import Blob
+from dulwich.objects import Blob, Tree
 from huggingface_hub import CommitOperationAdd, HfApi
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
@@ -310,7 +310,9 @@ def test_locks_of_a_dead_server_are_gone_with_the_next_one(tmp_path: Path) -> No
         held.touch()
         answer = ask(hub, "POST", f"{API}/commit/main", data=lines(file("a")))
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
-        oid = Blob.from_string(b"stale").id.decode()
+        folder = Tree()
+        folder.add(b"a", 0o100644, Blob.from_string(b"stale").id)
+        oid = folder.id.decode()
         (repository / f"objects/{oid[:2]}").mkdir(exist_ok=True)
         (repository / f"objects/{oid[:2]}/{oid[2:]}.lock").touch()
     with serving(tmp_path) as hub:
