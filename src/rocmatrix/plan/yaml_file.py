@@ -107,7 +107,7 @@ class _Tree:
         before = self.count
         self._add(1, where)
         if not isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent | yaml.MappingStartEvent):
-            raise InputError("this is not YAML: a value is missing", where=where)
+            raise InputError("this is not YAML: a value is missing", where=where, fix="Write the value.")
         if event.tag is not None:
             raise InputError(f"the tag {quote(event.tag)} is not allowed", where=where, fix="Remove the tag.")
         node = self._made(event, key=key, depth=depth, where=where)
@@ -144,7 +144,8 @@ class _Tree:
 
     def _alias(self, event: yaml.AliasEvent) -> Node:
         if event.anchor is None or event.anchor not in self.anchors:
-            raise InputError(f"the alias {quote(str(event.anchor))} has no anchor before it", where=self._at(event))
+            what = f"the alias {quote(str(event.anchor))} has no anchor before it"
+            raise InputError(what, where=self._at(event), fix="Write the value itself, or put a text in quotes.")
         node, size = self.anchors[event.anchor]
         self._add(size, self._at(event))
         return node

@@ -197,7 +197,11 @@ def _read_report(text: bytes, request: WheelRequest) -> Wheel:
             f"pip's report is not understood: {err}", where=sys.executable, fix="Upgrade pip to 23.0 or later."
         ) from err
     if not report.install:
-        raise MissingRequirementError(f"pip reports no wheel of {request.name} {request.version}", where=sys.executable)
+        raise MissingRequirementError(
+            f"pip reports no wheel of {request.name} {request.version}",
+            where=sys.executable,
+            fix="Check that the index in pip's configuration (`pip config list`) has it.",
+        )
     item = report.install[0]
     archive = item.download_info.archive_info
     sha256 = archive.hashes.get("sha256") or archive.hash.removeprefix("sha256=")

@@ -100,7 +100,8 @@ class Host:
         try:
             self._variant = ctypes.CDLL(str(variant), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as err:
-            raise InputError(f"the loader does not take it: {err}", where=variant.name) from err
+            fix = "`rocmatrix audit PATH --json` lists the libraries and symbols that it asks for."
+            raise InputError(f"the loader does not take it: {err}", where=variant.name, fix=fix) from err
         self._check()
         self.schemas = {name: parse_schema(text) for name, text in self._torch.registrations.schemas.items()}
 
