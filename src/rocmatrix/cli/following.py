@@ -12,13 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocmatrix.cli.options import pipeline_options
+from rocmatrix.cli.progress import reporter_of
 from rocmatrix.errors import ExitCode
 from rocmatrix.events import Emit
 from rocmatrix.pipeline import Options, RunResult
 from rocmatrix.report.annotations import failure_annotations
 from rocmatrix.report.console import make_console
 from rocmatrix.report.documents import run_document, write_document
-from rocmatrix.report.reporter import Verbosity, make_reporter
 from rocmatrix.report.step_summary import append_step_summary
 from rocmatrix.report.subject import Subject
 from rocmatrix.report.summary import summarize
@@ -36,7 +36,7 @@ def follow(arguments: argparse.Namespace, work: Work) -> Subject:
         RocmatrixError: the work could not be begun or went no further.
     """
     options = pipeline_options(arguments)
-    with make_reporter(make_console(sys.stderr), _verbosity(arguments)) as reporter:
+    with reporter_of(arguments) as reporter:
         result = work(options, reporter.emit)
     return Subject(command=arguments.name, options=options, result=result, board=reporter.board)
 
@@ -70,9 +70,3 @@ def _tell_actions(subject: Subject) -> None:
             append_step_summary(subject, Path(path))
         except OSError as err:
             make_console(sys.stderr).print(f"warning: {one_line(path)}: no summary was written: {err.strerror}")
-
-
-def _verbosity(arguments: argparse.Namespace) -> Verbosity:
-    if arguments.quiet:
-        return Verbosity.QUIET
-    return Verbosity.VERBOSE if arguments.verbose else Verbosity.NORMAL

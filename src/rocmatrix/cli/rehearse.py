@@ -24,12 +24,12 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
     from rocmatrix import pipeline  # noqa: PLC0415 - `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.releasing.model import Options  # noqa: PLC0415
     from rocmatrix.releasing.rehearsal import rehearse  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_rehearsal  # noqa: PLC0415
-    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
     from rocmatrix.report.summary import summarize  # noqa: PLC0415
 
     people = make_console(sys.stderr if arguments.json else sys.stdout)
@@ -39,8 +39,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         if subject.result.exit_code is not ExitCode.DONE:
             return subject.result.exit_code
     options = Options(matrix=arguments.matrix, out=arguments.out, tag=arguments.tag, untested=True)
-    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
-    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+    with reporter_of(arguments) as reporter:
         rehearsal = rehearse(options, reporter.emit)
     if arguments.json:
         write_document(rehearsal, sys.stdout)

@@ -39,12 +39,12 @@ def add_hub(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Publish; exit 7 if the release is refused or fails."""
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.releasing.model import Options  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.releasing.publish import release  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_release  # noqa: PLC0415
-    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
 
     options = Options(
         matrix=arguments.matrix,
@@ -55,8 +55,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         untested=arguments.allow_untested,
         drop=tuple(arguments.drop),
     )
-    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
-    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+    with reporter_of(arguments) as reporter:
         result = release(options, reporter.emit)
     if arguments.json:
         write_document(result, sys.stdout)

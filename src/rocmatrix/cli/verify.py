@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rocmatrix.cli.audit import add_auditing, present_audit
 from rocmatrix.cli.options import Verb, positive
@@ -33,12 +32,10 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     """Download the kernel and audit each variant; exit 5 if one is not what its metadata promises."""
     from rocmatrix.audit.published import audit_published, parse_published  # noqa: PLC0415 - `--help` must not wait
     from rocmatrix.audit.torch_shelf import torch_reader  # noqa: PLC0415 - as above
-    from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
 
     kernel = parse_published(arguments.kernel)
-    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.VERBOSE if arguments.verbose else Verbosity.NORMAL
-    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+    with reporter_of(arguments) as reporter:
         audited = audit_published(
             kernel,
             only=tuple(arguments.only),

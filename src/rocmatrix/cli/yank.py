@@ -23,14 +23,13 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.reason.strip():
         raise InputError("users are told the reason, and it is empty", where="--reason")
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.releasing.withdraw import yank  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_withdrawal  # noqa: PLC0415
-    from rocmatrix.report.reporter import Verbosity, make_reporter  # noqa: PLC0415
 
-    loudness = Verbosity.QUIET if arguments.quiet else Verbosity.NORMAL
-    with make_reporter(make_console(sys.stderr), loudness) as reporter:
+    with reporter_of(arguments) as reporter:
         result = yank(arguments.tag, arguments.reason, out=arguments.out, hub=arguments.hub, emit=reporter.emit)
     if arguments.json:
         write_document(result, sys.stdout)
