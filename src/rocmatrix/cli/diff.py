@@ -19,6 +19,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Show the difference; a difference is no failure."""
+    from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+
+    require_extras("diff", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.releasing.comparison import compare_with  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.audit_difference import show_difference  # noqa: PLC0415

@@ -21,6 +21,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Do the main job, release onto a Hub of its own, and let the real client download every promise."""
+    from rocmatrix.machine.extras import HUB, RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+
+    require_extras("rehearse", RELEASE, HUB)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
     from rocmatrix import pipeline  # noqa: PLC0415 - `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415

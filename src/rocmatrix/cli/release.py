@@ -38,6 +38,9 @@ def add_hub(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Publish; exit 7 if the release is refused or fails."""
+    from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+
+    require_extras("release", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.releasing.model import Options  # noqa: PLC0415 - `--help` must not wait for it

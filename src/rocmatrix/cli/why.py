@@ -22,6 +22,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Explain; exit 7 if the user gets nothing that loads."""
+    from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+
+    require_extras("why", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.releasing.explanation import why  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.console import make_console  # noqa: PLC0415

@@ -20,6 +20,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Withdraw; exit 7 if the Hub does not allow it."""
+    from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+
+    require_extras("yank", RELEASE)
     if not arguments.reason.strip():
         raise InputError("users are told the reason, and it is empty", where="--reason")
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`

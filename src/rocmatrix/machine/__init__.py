@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from rocmatrix.machine.extras import HUB, RELEASE, probe_extra
 from rocmatrix.machine.index import package_index
 from rocmatrix.machine.probe import Health, Probe, cause
 from rocmatrix.machine.system import cores, disk, engine_host, git, git_lfs, gpu, memory, python
@@ -36,6 +37,8 @@ def probe_all(*, out: Path, cache: Path, recipes: Collection[str], online: bool)
         "git": git,
         "git-lfs": git_lfs,
         "emulator": emulator,
+        "extra release": lambda: probe_extra(RELEASE),
+        "extra hub": lambda: probe_extra(HUB),
         "engine host": engine_host,
         "docker": docker,
         "podman": podman,

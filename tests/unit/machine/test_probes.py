@@ -23,6 +23,8 @@ def test_everything_is_looked_at_and_says_what_it_is_for(tmp_path: Path) -> None
         "git",
         "git-lfs",
         "emulator",
+        "extra release",
+        "extra hub",
         "engine host",
         "docker",
         "podman",
