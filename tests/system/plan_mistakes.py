@@ -189,6 +189,30 @@ MISTAKES: tuple[Mistake, ...] = (
         "expressions", "[gemm]", f'["{EXPRESSION}"]', 2, "'$\\x7b{ secrets.TOKEN }}' is not a path", "kernels/gemm"
     ),
     _manifest("expressions", '"gemm"', f'"{EXPRESSION}"', "general.name: ", "'$\\x7b{ secrets.TOKEN }}'", "my-kernel"),
+    _manifest(
+        "expressions",
+        "[kernel.gemm]",
+        '[kernel.gemm]\nhip-flags = ["-D${{ x }}"]',
+        "kernel.gemm.hip-flags[0]: ",
+        "'-D$\\x7b{ x }}' has a workflow's command or expression",
+        "Remove it",
+    ),
+    _manifest(
+        "workflow commands",
+        "[kernel.gemm]",
+        '[kernel.gemm]\nhip-flags = ["-O3", "::error::z"]',
+        "kernel.gemm.hip-flags[1]: ",
+        "'::error::z' has a workflow's command or expression",
+        "Remove it",
+    ),
+    _manifest(
+        "escape characters",
+        '"Apache-2.0"',
+        '"\\u001b[31m ${{ x }}\\n::error::"',
+        "general.license: ",
+        "'\\x1b[31m $\\x7b{ x }}\\n::error::' has characters that do not print",
+        "Remove them",
+    ),
     _matrix("shell characters", "[gemm]", '["$(id);rm -rf x"]', 2, "'$(id);rm -rf x' is not a path", "kernels/gemm"),
     _matrix("shell characters", '"7.2": llvm', '"7.2": "`id`"', 6, "the toolchain '`id`' is not known", "llvm, hipcc"),
     _manifest("shell characters", '"gemm"', '"a;b"', "general.name: ", "'a;b' is not a name", "my-kernel"),
@@ -208,6 +232,17 @@ MISTAKES: tuple[Mistake, ...] = (
     _matrix("negative numbers", '"2.12"', '"-2.12"', 3, "'-2.12' is not a minor version", _NOT_MINOR),
     _manifest(
         "negative numbers", "version = 1", "version = -1", "general.version: ", "'-1' is not a whole number", "0 on"
+    ),
+    *(
+        _manifest(
+            "long names",
+            '"gemm"',
+            f'"{"a" * length}"',
+            "general.name: ",
+            f"({length} characters) is too long",
+            "At most 100 characters",
+        )
+        for length in (101, 100_000)
     ),
     _whole("empty files", "matrix.yaml", b"", ": ", "the file is empty", "Write it, or give the right file."),
     _whole("empty files", "build.toml", b"", ": ", "the file is empty", "Write it, or give the right file."),

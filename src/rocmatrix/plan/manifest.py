@@ -40,7 +40,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
     torch = _torch(frame, edition) if framework == "torch" else None
     kernels = _kernels(tables["kernel"]) if "kernel" in tables else ()
     noarch_archs = fields.archs(frame, "rocm_archs") if framework == "torch-noarch" else None
-    return Manifest(
+    manifest = Manifest(
         name=fields.kernel_name(general["name"]),
         version=fields.major_version(general["version"]) if "version" in general else DEFAULT_VERSION,
         license=fields.licence(general["license"]),
@@ -58,6 +58,8 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         tvm_ffi=framework == "tvm-ffi",
         noarch_archs=noarch_archs,
     )
+    fields.require_harmless(root)
+    return manifest
 
 
 def _framework(root: Node, edition: int) -> str:

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from rocmatrix.errors import InputError
 from rocmatrix.plan.matrix_fields import repo_id
-from rocmatrix.plan.node import Node
-from rocmatrix.plan.text import quote
+from rocmatrix.plan.node import Kind, Node
+from rocmatrix.plan.text import acts_on_workflows, quote
 from rocmatrix.plan.version import is_minor
 
 STRICTER = "kernel-builder accepts it; rocmatrix, which has to act on it, does not."
@@ -24,6 +24,10 @@ LARGEST_MAJOR = 9999
 
 KERNEL_NAME = re.compile(r"[a-z][-a-z0-9]*[a-z0-9]", re.ASCII)
 """kernels-data's ``KernelName``, as ``kernels`` 0.17.2 checks it."""
+
+LONGEST_NAME = 100
+"""Characters of ``general.name``. It names folders and files together with what is added to it (``<name>.<variant>``,
+``_<module>_rocm_<uid>.abi3.so``), and Linux has at most 255 bytes for each; the ids of sections have the same limit."""
 
 _OFFICIAL_VERSION = re.compile(r"\s*[0-9]+\.[0-9]+\s*", re.ASCII)
 _URL = re.compile(r"(https?|git|ssh|git\+(?:ssh|https?))://[^\s/]+\S*", re.IGNORECASE)
@@ -36,11 +40,14 @@ _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
 def kernel_name(node: Node) -> str:
-    """Return ``general.name``; raises ``InputError`` if the client would refuse it."""
+    """Return ``general.name``; raises ``InputError`` if the client would refuse it or it is too long for files."""
     text = node.string()
     if not KERNEL_NAME.fullmatch(text):
         fix = "Use lower-case letters, digits and dashes, at least two, a letter first and no dash last: my-kernel."
         raise node.error(f"{quote(text)} is not a name for a kernel", fix)
+    if len(text) > LONGEST_NAME:
+        fix = f"At most {LONGEST_NAME} characters: folders, variants and files are named after it. {STRICTER}"
+        raise node.error(f"{quote(text)} is too long for the name of a kernel", fix)
     return text
 
 
@@ -113,6 +120,23 @@ def section_id(node: Node, name: str) -> str:
     return name
 
 
+def require_harmless(node: Node) -> None:
+    """Refuse values, and names of tables, that could act on a terminal or on the log of a workflow.
+
+    Asked of the whole file after every key has been looked at by itself, since a key may say better what is allowed.
+
+    Raises:
+        InputError: at the first value that has characters that do not print, a workflow's command or an expression.
+    """
+    if node.kind is Kind.STRING:
+        _require_harmless(node, node.text)
+    for name, inner in node.entries.items():
+        _require_harmless(inner, name)
+        require_harmless(inner)
+    for item in node.items:
+        require_harmless(item)
+
+
 def source_paths(node: Node) -> tuple[str, ...]:
     """Return source files as they are written.
 
@@ -152,13 +176,8 @@ def suffixes(keys: Mapping[str, Node]) -> tuple[str, ...]:
 
 
 def flags(keys: Mapping[str, Node], name: str) -> tuple[str, ...]:
-    """Return compiler flags, none by default; raises ``InputError`` for flags with characters that do not print."""
-    if name not in keys:
-        return ()
-    for item in keys[name].elements():
-        if not item.string().isprintable():
-            raise item.error(f"{quote(item.text)} has characters that do not print", f"Remove them. {STRICTER}")
-    return tuple(item.text for item in keys[name].items)
+    """Return compiler flags, none by default; raises ``InputError`` for what is no list of strings."""
+    return keys[name].strings() if name in keys else ()
 
 
 def archs(keys: Mapping[str, Node], name: str) -> tuple[str, ...] | None:
@@ -169,6 +188,14 @@ def archs(keys: Mapping[str, Node], name: str) -> tuple[str, ...] | None:
         if not ARCH.fullmatch(item.string()):
             raise item.error(f"{quote(item.text)} is not a gfx arch", f"Write e.g. gfx942. {STRICTER}")
     return tuple(dict.fromkeys(item.text for item in keys[name].items))
+
+
+def _require_harmless(node: Node, text: str) -> None:
+    if not text.isprintable():
+        raise node.error(f"{quote(text)} has characters that do not print", f"Remove them. {STRICTER}")
+    if acts_on_workflows(text):
+        fix = f"Remove it: the logs of GitHub's workflows act on such values. {STRICTER}"
+        raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
 
 
 def _source_path(node: Node) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rocmatrix.document import to_json
 from rocmatrix.plan import manifest_keys as names
 from rocmatrix.plan.manifest_editions import CURRENT, FRAMEWORKS
-from rocmatrix.plan.manifest_fields import ARCH, KERNEL_NAME, LARGEST_MAJOR, SECTION_ID, SUFFIX
+from rocmatrix.plan.manifest_fields import ARCH, KERNEL_NAME, LARGEST_MAJOR, LONGEST_NAME, SECTION_ID, SUFFIX
 from rocmatrix.plan.matrix_fields import REPO_ID_PATTERN
 from rocmatrix.plan.version import MINOR_PATTERN
 
@@ -96,7 +96,7 @@ def _value(name: str) -> _Schema:
     version: _Schema = {"type": "string", "pattern": f"^{MINOR_PATTERN}$"}
     paths: _Schema = {"type": "array", "items": {"type": "string", "pattern": _PATH}}
     values: dict[str, _Schema] = {
-        "name": {"type": "string", "pattern": f"^{KERNEL_NAME.pattern}$"},
+        "name": {"type": "string", "pattern": f"^{KERNEL_NAME.pattern}$", "maxLength": LONGEST_NAME},
         "version": {"type": "integer", "minimum": 0, "maximum": LARGEST_MAJOR},
         "edition": {"const": CURRENT},
         "license": {"type": "string", "minLength": 1},

@@ -6,7 +6,7 @@ import re
 
 from rocmatrix.plan.matrix_model import RECIPES
 from rocmatrix.plan.node import Kind, Node, require_distinct
-from rocmatrix.plan.text import allowed, quote
+from rocmatrix.plan.text import acts_on_workflows, allowed, quote
 from rocmatrix.plan.version import is_minor
 
 ARCH_PATTERN = r"gfx[0-9]{1,2}[0-9a-f]{2}"
@@ -104,7 +104,7 @@ def reason(node: Node) -> str:
         raise node.error(
             f"must be 1 to {LONGEST_REASON} printable characters, found {quote(text)}", "Say why; reports show it."
         )
-    if text.startswith("::") or any(mark in text for mark in ("##[", "${{")):
+    if acts_on_workflows(text):
         fix = "Say it in words: reports are shown in the logs of GitHub's workflows, which act on commands in them."
         raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
     return text

@@ -22,6 +22,11 @@ def quote(text: str) -> str:
     return f"{shown}... ({len(text)} characters)" if len(text) > _LONGEST_QUOTE else shown
 
 
+def acts_on_workflows(text: str) -> bool:
+    """Return whether a text has a command or an expression of GitHub's workflows, which act on both in logs."""
+    return text.lstrip().startswith("::") or "##[" in text or "${{" in text
+
+
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice that a person most likely meant by a word, or ``None`` if nothing is close."""
     if len(word) > _LONGEST_QUOTE:

@@ -143,6 +143,7 @@ SAME = {
 }
 
 STRICTER = {
+    "name too long for a file": V5.replace('"ab"', f'"{"a" * 101}"') + NOARCH,
     "empty license": V5.replace('"MIT"', '""') + NOARCH,
     "repo-id that the Hub cannot have": V5 + '[general.hub]\nrepo-id = "x"\n' + NOARCH,
     "branch that no branch can be": V5 + '[general.hub]\nbranch = "../x"\n' + NOARCH,
@@ -152,6 +153,16 @@ STRICTER = {
     "sources that differ in case": V5 + TORCH + 'src = ["a", "A"]\n',
     "source of a Windows path": V5 + TORCH + 'src = ["a\\\\b"]\n',
     "flag that does not print": V5 + TORCH + 'cxx-flags = ["-D\\n"]\n',
+    "harmful flag with an expression": V5 + TORCH + 'cxx-flags = ["-D${{ x }}"]\n',
+    "harmful license of a workflow's command": V5.replace('"MIT"', '"::error::z"') + NOARCH,
+    "harmful license of an old workflow command": V5.replace('"MIT"', '"MIT ##[error]z"') + NOARCH,
+    "harmful license of escape characters": V5.replace('"MIT"', '"\\u001b[31m"') + NOARCH,
+    "foreign section named after an expression": V5
+    + TORCH
+    + KERNEL.format(backend="cpu").replace(".k]", '."${{ x }}"]'),
+    "harmful dependency with an expression": V5
+    + 'kernel-depends = [{repo-id = "a/b", revision = "${{ x }}"}]\n'
+    + NOARCH,
     "arch that could be none": V5 + TORCH + KERNEL.format(backend="rocm") + 'rocm-archs = ["gfx 942"]\n',
     "version with a leading zero": V5 + TORCH + 'minver = "02.010"\n',
     "version with spaces": V5 + TORCH + 'minver = " 2.10"\n',
