@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,12 +12,14 @@ from pathlib import Path
 import pytest
 from huggingface_hub import CommitOperationAdd, snapshot_download
 
+from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.errors import ReleaseError
 from rocmatrix.events import discard
 from rocmatrix.release.api_hub import ApiHub, limit_requests
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.publication import Released, Wanted
+from rocmatrix.release.serving import misserved
 from rocmatrix.release.stage import publish
 from rocmatrix.release.trees import Tree
 from rocmatrix.release.view import View
@@ -95,6 +99,7 @@ def test_a_first_release_is_all_there(hub: RunningHub, source: Source, tmp_path:
     assert all(file.sha256 for path, file in tree(hub, TAG).items() if path.endswith(".so")), "binaries are in LFS"
     card = hub.api().hf_hub_download(REPOSITORY, "README.md", repo_type=KERNEL, local_dir=tmp_path / "card")
     assert f"Release {TAG}" in Path(card).read_text()
+    assert "on the host, in no container" in Path(card).read_text(), "how it was built is told"
 
 
 def test_the_same_release_again_writes_nothing(hub: RunningHub, source: Source) -> None:
@@ -330,4 +335,36 @@ def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path) -> None:
     assert (code, found["variant"]) == (7, None)
     assert "does not match" in str(found["verdicts"])
     assert why(f"{REPOSITORY}@9", "--rocm", "7.2")[0] == 2
-    assert why("acme/none", "--rocm", "7.2")[0] == 7
+    code, refusal = why("acme/none", "--rocm", "7.2")
+    assert (code, "Check the name" in str(refusal)) == (2, True)
+
+
+def test_a_hub_that_cannot_be_reached_is_no_failed_release(source: Source, tmp_path: Path) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens there
+        taken.bind(("127.0.0.1", 0))
+        hub = ("--hub", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        looks = [("why", REPOSITORY, "--torch", "2.13", "--rocm", "7.2", *hub), ("diff", TAG, *hub)]
+        ends = [command(source, *words, home=tmp_path) for words in looks]
+    assert [done.returncode for done in ends] == [3, 3]
+    assert all("Check the network and HF_ENDPOINT" in done.stderr for done in ends)
+    nowhere = command(source, "diff", TAG, "--hub", "embedded", home=tmp_path)
+    assert (nowhere.returncode, "Check the name" in nowhere.stderr) == (2, True)
+
+
+def test_a_rehearsal_of_an_incomplete_set_stages_nothing(tmp_path: Path) -> None:
+    made = make_source(tmp_path / "made")
+    lacking, *_ = [unit for unit in made.plan.units if unit.rocm == "7.2"]
+    shutil.rmtree(made.store.root / "units" / lacking.id)
+    collect_kernels(made.plan, source_root=made.root, store=made.store, emit=discard)
+    done = command(made, "rehearse", "--no-run", "--tag", TAG, home=tmp_path)
+    assert done.returncode == 7
+    assert "the set is not complete" in done.stderr
+    assert "Run `rocmatrix run`" in done.stderr
+    assert "staging" not in done.stderr
+
+
+def test_a_promise_that_nothing_serves_is_said_as_such(source: Source) -> None:
+    first, *others_ = [unit.variant for unit in source.plan.units]
+    missing = misserved(source.plan, "scale", others_)
+    assert {(each.wanted, each.shadowed) for each in missing} == {(first, each.shadowed) for each in missing}
+    assert all(f"{first} is not there" in str(each) and "prefers" not in str(each) for each in missing)

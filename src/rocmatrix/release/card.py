@@ -14,7 +14,7 @@ from rocmatrix.errors import InputError
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.plan.version import minor_key
-from rocmatrix.records import Coverage, Tested
+from rocmatrix.records import Coverage, Isolation, Tested
 from rocmatrix.release.content import Content
 from rocmatrix.release.source_tag import Release
 from rocmatrix.release.trees import in_variant
@@ -140,7 +140,8 @@ def _variants(facts: CardFacts) -> str:
         block = metadata.rocmatrix
         size = sum(file.size for path, file in facts.content.files.items() if in_variant(path, name)) / _MIB
         archs = ", ".join(metadata.backend.archs or ()) or "any"
-        compiler = block.toolchain.description if block.toolchain else "none: Python only"
+        where = "in a container" if block.isolation is Isolation.CONTAINER else "on the host, in no container"
+        compiler = f"{block.toolchain.description}, {where}" if block.toolchain else "none: Python only"
         checked = f"{_how(block.checked.tested)}: {block.checked.reason}"
         lines.append(f"| `{name}` | {archs} | {compiler} | {checked} | {size:.2f} |")
     return "\n".join(lines)

@@ -102,7 +102,7 @@ def require_allowed(metadata: Mapping[str, Metadata], allowances: Allowances) ->
     if hosted and not allowances.host_builds:
         raise ReleaseError(
             f"not built in a container: {_listed(hosted)}",
-            fix="Build with --engine docker, or allow it with release.allow-host-builds in matrix.yaml.",
+            fix="Write `release: {isolation: host}` in matrix.yaml if that is meant; users see it on the card.",
         )
     untested = [name for name, each in metadata.items() if each.rocmatrix.checked.tested is Tested.UNTESTED]
     if untested and not allowances.untested:

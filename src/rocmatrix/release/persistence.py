@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from rocmatrix.errors import ReleaseError
+from rocmatrix.errors import MissingRequirementError, ReleaseError, RocmatrixError
 from rocmatrix.release.hub import TransientError
 
 T = TypeVar("T")
@@ -52,17 +52,35 @@ class Patience:
     total: float = 3600.0
 
 
+GiveUp = Callable[[str], RocmatrixError]
+"""Makes the error for a Hub that failed too often from what is to be said."""
+
+
+def stopped(what: str) -> ReleaseError:
+    """Return the error of a release that stopped on its way."""
+    return ReleaseError(what, fix="Run the same command again: a release goes on where this one stopped.")
+
+
+def unreachable(what: str) -> MissingRequirementError:
+    """Return the error of a command that only looks, and changes nothing."""
+    return MissingRequirementError(what, fix="Check the network and HF_ENDPOINT, then run again.")
+
+
 class Persistence:
     """Repeats what may be repeated, within limits, and says what it waits for."""
 
-    def __init__(self, clock: Clock, patience: Patience, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, clock: Clock, patience: Patience, tell: Callable[[str], None], *, give_up: GiveUp = stopped
+    ) -> None:
         """Start the clock of the whole release.
 
         Args:
             clock: the time.
             patience: the limits.
             tell: called with a sentence before each wait.
+            give_up: makes the error that ends it: ``stopped`` for a release, ``unreachable`` for what only looks.
         """
+        self._give_up = give_up
         self._clock = clock
         self._patience = patience
         self._tell = tell
@@ -72,7 +90,7 @@ class Persistence:
         """Return the answer to a question that changes nothing, asked again while the Hub fails.
 
         Raises:
-            ReleaseError: it failed too often, or time is up.
+            RocmatrixError: that of ``give_up``: it failed too often, or time is up.
         """
         for attempt in range(1, self._patience.attempts + 1):
             try:
@@ -92,7 +110,8 @@ class Persistence:
             act: does it.
 
         Raises:
-            ReleaseError: it failed too often, time is up, or the Hub says that it is done and does not show it.
+            RocmatrixError: that of ``give_up``: it failed too often, time is up, or the Hub says that it is done and
+                does not show it.
         """
         for attempt in range(1, self._patience.attempts + 1):
             found = self.ask(what, look)
@@ -116,8 +135,6 @@ class Persistence:
             why = "time is up" if late else f"{attempt} attempts"
             if seconds > self._patience.longest_wait:
                 why = f"the Hub asks to wait for {seconds:.0f} s"
-            raise ReleaseError(
-                f"{what}: {err} ({why})", fix="Run the same command again: a release goes on where this one stopped."
-            ) from err
+            raise self._give_up(f"{what}: {err} ({why})") from err
         self._tell(f"{what}: {err}; again in {seconds:.0f} s")
         self._clock.sleep(seconds)

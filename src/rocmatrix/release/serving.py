@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rocmatrix.plan.model import Cell, CellState, Plan
-from rocmatrix.release.resolver import Machine, choose
+from rocmatrix.release.resolver import Choice, Machine, choose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,11 @@ class Misserved:
     found: str | None
     why: str
 
+    @property
+    def shadowed(self) -> bool:
+        """Whether another variant is loaded instead."""
+        return self.found is not None
+
     def __str__(self) -> str:
         """Return it as one sentence."""
         gets = f"the client chooses {self.found}" if self.found else "the client finds nothing"
@@ -59,9 +64,17 @@ def misserved(plan: Plan, kernel: str, variants: Iterable[str]) -> tuple[Misserv
         wanted = plan.unit(cell.unit).variant
         choice = choose(names, Machine(torch=cell.torch, rocm=cell.rocm))
         if choice.variant != wanted:
-            why = choice.rejected.get(wanted) or f"it prefers it to {wanted}"
+            why = _reason(wanted, names, choice)
             found.append(Misserved(cell=cell, wanted=wanted, found=choice.variant, why=why))
     return tuple(found)
+
+
+def _reason(wanted: str, names: tuple[str, ...], choice: Choice) -> str:
+    if wanted not in names:
+        return f"{wanted} is not there"
+    if wanted in choice.rejected:
+        return f"it rejects {wanted}: {choice.rejected[wanted]}"
+    return f"it prefers it to {wanted}" if choice.variant else f"it cannot read the name {wanted}"
 
 
 def served(pairs: Iterable[Pair], variants: Iterable[str]) -> frozenset[Pair]:

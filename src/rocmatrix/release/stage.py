@@ -89,8 +89,8 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
             f"nothing was collected: {coverage.reason}", where=request.kernel.name, fix="Run `rocmatrix run` first."
         )
     content = read_content(request.kernel, store=store, project=request.project)
+    require_complete(request.plan, coverage, content)  # users of what is missing get nothing: no rehearsal could pass
     for gate in (
-        lambda: require_complete(request.plan, coverage, content),
         lambda: require_unchanged(content),
         lambda: require_allowed(content.metadata, request.allowances),
     ):

@@ -56,10 +56,14 @@ def verify(view: View, commit: str, expectations: Expectations) -> None:
     _verify_bytes(view, commit, content)
     wrong = misserved(expectations.plan, content.kernel.name, variants_of(tree))
     if wrong:
+        if any(each.shadowed for each in wrong):
+            fix = "A variant that is not ours shadows it: agree with its owner, or change the promise in matrix.yaml."
+        else:
+            fix = "Run `rocmatrix run` until every promised cell is served, or exclude the cell in matrix.yaml."
         raise ReleaseError(
             f"users would not get what was made for them: {'; '.join(str(each) for each in wrong[:3])}",
             where=where,
-            fix="A variant that is not ours shadows it: agree with its owner, or change the promise in matrix.yaml.",
+            fix=fix,
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocmatrix.errors import ReleaseError
+from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.metadata import METADATA_NAME
 from rocmatrix.release.hub import Hub, References
 from rocmatrix.release.persistence import Persistence
@@ -40,7 +40,20 @@ class View:
         """
         found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
         if found is None:
-            raise ReleaseError("there is no such repository", where=self.repository)
+            fix = "Look at general.hub.repo-id in build.toml; a private repository needs a token that may read it."
+            raise ReleaseError("there is no such repository", where=self.repository, fix=fix)
+        return found
+
+    def named_references(self) -> References:
+        """Return branches and tags of a repository that is only looked at.
+
+        Raises:
+            InputError: the repository that was named does not exist.
+        """
+        found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
+        if found is None:
+            fix = "Check the name; a private one needs a token that may read it (`hf auth login`, or HF_TOKEN)."
+            raise InputError("the Hub has no such kernel, or does not show it", where=self.repository, fix=fix)
         return found
 
     def tree(self, commit: str) -> Tree:

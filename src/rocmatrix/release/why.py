@@ -59,9 +59,9 @@ def explain(view: View, machine: Machine, *, revision: str | None, arch: str | N
         arch: gfx arch of the user's GPU.
 
     Raises:
-        InputError: there is no such revision.
-        ReleaseError: there is no such repository, or the Hub does not answer.
+        InputError: there is no such repository or revision.
         MissingRequirementError: the client is not installed.
+        RocmatrixError: the Hub does not answer.
     """
     require_client()
     name, commit = _revision(view, revision)
@@ -82,11 +82,15 @@ def explain(view: View, machine: Machine, *, revision: str | None, arch: str | N
 
 def _revision(view: View, revision: str | None) -> tuple[str, str]:
     """Return the name and the commit of a revision, found as the client finds it."""
-    references = view.references()
+    references = view.named_references()
     versions = sorted((int(name[1:]), name) for name in references.branches if name[:1] == "v" and name[1:].isdigit())
     if revision is None:
         if not versions:
-            raise InputError("no version is published: there is no branch v<N>", where=view.repository)
+            raise InputError(
+                "no version is published: there is no branch v<N>",
+                where=view.repository,
+                fix="Name a revision: owner/name@main.",
+            )
         return versions[-1][1], references.branches[versions[-1][1]]
     name = f"v{revision}" if revision.isdigit() else revision
     commit = references.branches.get(name) or references.tags.get(name)
