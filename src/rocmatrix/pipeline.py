@@ -21,14 +21,13 @@ from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
-from rocmatrix.input_file import read_input
 from rocmatrix.machine.cache import cache_folder
+from rocmatrix.plan.audit_renewal import with_choices_of
 from rocmatrix.plan.compat import load_compat
-from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.plan.planner import make_plan
 from rocmatrix.plan.selectors import select
-from rocmatrix.project_listing import read_manifest
+from rocmatrix.project_listing import read_manifest, read_matrix
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
 from rocmatrix.toolchain.registry import make_toolchain
@@ -92,7 +91,7 @@ def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
         InputError: a file is missing, is not what it should be, or promises what cannot be planned.
     """
     compat = load_compat()
-    parsed = parse_matrix(read_input(matrix), str(matrix))
+    parsed = read_matrix(matrix)
     manifests = {entry.path: read_manifest(matrix.parent, entry, compat) for entry in parsed.kernels}
     return make_plan(parsed, manifests, compat, toolchain=toolchain)
 
@@ -108,8 +107,8 @@ def build(options: Options, emit: Emit) -> RunResult:
 
 
 def audit(options: Options, emit: Emit) -> RunResult:
-    """Audit the selected units that were built, by the plan that lies in the output folder."""
-    return _in_store(options, emit, _audit)
+    """Audit what was built, by the plan in the output folder and the waivers and sizes of matrix.yaml as it is now."""
+    return _in_store(options, emit, _audit_anew)
 
 
 def check(options: Options, emit: Emit) -> RunResult:
@@ -202,6 +201,11 @@ def _audit(context: _Context, result: RunResult) -> RunResult:
     return replace(result, audits=audits)
 
 
+def _audit_anew(context: _Context, result: RunResult) -> RunResult:
+    matrix, where = read_matrix(context.options.matrix), str(context.store.plan_path)
+    return _audit(context, replace(result, plan=with_choices_of(result.plan, matrix, where=where)))
+
+
 def _check(context: _Context, result: RunResult) -> RunResult:
     from rocmatrix.check.executors import make_executor  # noqa: PLC0415 - heavy, and only a check needs it
 
@@ -224,12 +228,8 @@ def _collect(context: _Context, result: RunResult) -> RunResult:
     return replace(result, coverage=coverage)
 
 
-_STAGES: dict[_Step, Stage] = {
-    _build: Stage.BUILD,
-    _audit: Stage.AUDIT,
-    _check: Stage.CHECK,
-    _collect: Stage.COLLECT,
-}
+_STAGES: dict[_Step, Stage] = {_build: Stage.BUILD, _audit: Stage.AUDIT, _check: Stage.CHECK, _collect: Stage.COLLECT}
+_STAGES[_audit_anew] = Stage.AUDIT
 
 
 def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Unit, ...], RunResult]:

@@ -10,8 +10,14 @@ from pathlib import Path
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest import Manifest, parse_manifest
-from rocmatrix.plan.matrix_model import KernelEntry
+from rocmatrix.plan.matrix import parse_matrix
+from rocmatrix.plan.matrix_model import KernelEntry, Matrix
 from rocmatrix.plan.project_files import Entry, Listing, no_manifest, require_processors, require_sources
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Return what the matrix.yaml at a path says; raises ``InputError`` if it cannot be read or is none."""
+    return parse_matrix(read_input(path), str(path))
 
 
 def read_manifest(root: Path, entry: KernelEntry, compat: Compat) -> Manifest:

@@ -245,6 +245,49 @@ def test_a_stale_waiver_fails_the_unit_at_its_line(project: Path, capsys: Captur
     assert "matrix.yaml:4" in out
 
 
+def write_matrix(project: Path, audit: str) -> None:
+    (project / "matrix.yaml").write_text(MATRIX.replace("{audit}", audit))
+
+
+WAIVED = '{waive: [{rule: python, reason: "only for the demo"}]}'
+
+
+def test_an_audit_heeds_the_matrix_of_now_and_not_that_of_the_plan(project: Path, capsys: Capture) -> None:
+    assert audit_of(project, "{}") == 5
+    for audit, code in ((WAIVED, 0), ("{}", 5), (WAIVED, 0), (WAIVED.replace("python", "needed"), 5)):
+        write_matrix(project, audit)
+        assert main(["audit", "-q"]) == code, audit
+    assert "the waiver of needed is stale" in capsys.readouterr().out
+    for name in ("__init__", *"abcd"):
+        (project / "k" / "torch-ext" / "tiny" / f"{name}.py").write_text("x = 1\n" + "#" * 220_000)
+    assert audit_of(project, "{}") == 0
+    write_matrix(project, "{max-variant-mb: 1}")
+    assert main(["audit", "-q"]) == 5
+    assert "size" in capsys.readouterr().out
+
+
+def test_an_audit_without_its_matrix_or_with_another_one_is_an_input_error(project: Path, capsys: Capture) -> None:
+    assert audit_of(project, WAIVED) == 0
+    (project / "matrix.yaml").write_text(MATRIX.replace("{audit}", WAIVED).replace("path: k", "path: other"))
+    assert main(["audit"]) == 2
+    assert "the plan is of another matrix" in capsys.readouterr().err
+    (project / "matrix.yaml").unlink()
+    assert main(["audit"]) == 2
+    assert "matrix.yaml: the file cannot be read" in capsys.readouterr().err
+
+
+def test_a_waiver_for_a_variant_that_is_not_there_is_an_input_error(project: Path, capsys: Capture) -> None:
+    wrong = WAIVED.replace('demo"', 'demo", variants: ["torch-rocm", "torch9*"]')
+    assert audit_of(project, wrong.replace(', "torch9*"', "")) == 0
+    capsys.readouterr()
+    write_matrix(project, wrong)
+    for verb in ("plan", "run", "audit"):
+        assert main([verb]) == 2
+        err = capsys.readouterr().err
+        assert "matrix.yaml:4: the waiver of python is stale: no variant of tiny matches 'torch9*'" in err
+        assert "torch-rocm" in err
+
+
 def test_an_unknown_rule_is_an_input_error_with_the_nearest_spelling(project: Path, capsys: Capture) -> None:
     assert audit_of(project, "{waive: [{rule: pyton, reason: x}]}") == 2
     err = capsys.readouterr().err

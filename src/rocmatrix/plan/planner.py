@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rocmatrix.errors import InputError
+from rocmatrix.plan.audit_renewal import require_variants
 from rocmatrix.plan.axes import require_every_value_served, require_known_archs
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.kernel_facts import KernelFacts, facts_of, warnings_of
@@ -40,6 +41,9 @@ def make_plan(
     drafts = _Drafts(where=matrix.where)
     cells = [_cell(promise, kernels[promise.kernel], compat, drafts) for promise in promises]
     require_every_value_served(matrix, cells)
+    for entry in matrix.kernels:
+        name = manifests[entry.path].name
+        require_variants(entry.audit, name, (one.variant for one in drafts.found.values() if one.facts.name == name))
     specs = toolchain_specs(matrix, {draft.rocm for draft in drafts.found.values() if draft.rocm}, toolchain)
     return Plan(
         kernels=tuple(sorted(_planned(matrix, manifests), key=lambda kernel: kernel.name)),
