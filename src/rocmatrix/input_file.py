@@ -8,12 +8,19 @@ from pathlib import Path
 
 from rocmatrix.errors import InputError
 
-INPUT_LIMIT = 4 * 1024 * 1024
-"""Bytes of a matrix.yaml or build.toml that are read at most; the largest manifest known in the wild has 552,430."""
+INPUT_LIMIT = 1 << 20
+"""Bytes of a file that are read at most where no other limit is named; the largest build.toml known in the wild has
+552,430."""
 
 
-def read_input(path: Path) -> bytes:
-    """Return the content of a regular file of at most ``INPUT_LIMIT`` bytes, without waiting on pipes.
+def too_large(where: str, largest: int) -> InputError:
+    """Return the error for a file of more than ``largest`` bytes, for the caller to raise."""
+    fix = "Check that this is the file that was meant: nobody writes one of that size by hand."
+    return InputError(f"the file is larger than {largest} bytes", where=where, fix=fix)
+
+
+def read_input(path: Path, *, largest: int = INPUT_LIMIT) -> bytes:
+    """Return the content of a regular file of at most ``largest`` bytes, without waiting on pipes.
 
     Raises:
         InputError: the path is missing, is no regular file, cannot be read, or the file is too large.
@@ -25,11 +32,11 @@ def read_input(path: Path) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise InputError("this is not a regular file", where=str(path), fix="Name the file itself.")
-            content = stream.read(INPUT_LIMIT + 1)
+            content = stream.read(largest + 1)
     except OSError as err:
         raise InputError(
             f"the file cannot be read: {err.strerror}", where=str(path), fix="Check the path, or name another file."
         ) from err
-    if len(content) > INPUT_LIMIT:
-        raise InputError(f"the file is larger than {INPUT_LIMIT} bytes", where=str(path), fix="Split it.")
+    if len(content) > largest:
+        raise too_large(str(path), largest)
     return content

@@ -13,11 +13,12 @@ from rocmatrix.plan.manifest import Manifest, parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.matrix_model import KernelEntry, Matrix
 from rocmatrix.plan.project_files import Entry, Listing, no_manifest, require_processors, require_sources
+from rocmatrix.plan.yaml_file import LARGEST_YAML
 
 
 def read_matrix(path: Path) -> Matrix:
     """Return what the matrix.yaml at a path says; raises ``InputError`` if it cannot be read or is none."""
-    return parse_matrix(read_input(path), str(path))
+    return parse_matrix(read_input(path, largest=LARGEST_YAML), str(path))
 
 
 def read_manifest(root: Path, entry: KernelEntry, compat: Compat) -> Manifest:

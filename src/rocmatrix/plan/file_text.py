@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocmatrix.errors import InputError
+from rocmatrix.input_file import too_large
 
 
 def decode(content: bytes, where: str, *, largest: int) -> str:
@@ -12,11 +13,7 @@ def decode(content: bytes, where: str, *, largest: int) -> str:
         InputError: the file is larger than ``largest`` bytes, is not UTF-8 or contains a NUL.
     """
     if len(content) > largest:
-        raise InputError(
-            f"the file has {len(content)} bytes; at most {largest} are read",
-            where=where,
-            fix="Check that this is the file that was meant.",
-        )
+        raise too_large(where, largest)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as err:

@@ -8,12 +8,10 @@ import tomllib
 from typing import Self
 
 from rocmatrix.errors import InputError
+from rocmatrix.input_file import INPUT_LIMIT
 from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import quote
-
-LARGEST_FILE = 1 << 20
-"""Bytes of TOML that are read; the largest public build.toml has 550 kB."""
 
 _DEEPEST = 16
 _MOST_VALUES = 50_000
@@ -42,7 +40,7 @@ def read_toml(content: bytes, where: str) -> Node:
     Raises:
         InputError: the file is not UTF-8, not TOML, empty, or larger or deeper than anybody writes by hand.
     """
-    text = decode(content, where, largest=LARGEST_FILE)
+    text = decode(content, where, largest=INPUT_LIMIT)
     _require_modest(text, where)
     try:
         table = tomllib.loads(text.replace("\r\n", "\n"), parse_float=_WrittenFloat)

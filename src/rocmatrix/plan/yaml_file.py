@@ -18,7 +18,7 @@ from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import quote
 
-LARGEST_FILE = 1 << 18
+LARGEST_YAML = 1 << 18
 """Bytes of YAML that are read: PyYAML with libyaml needs up to half a second for them."""
 
 _DEEPEST = 16
@@ -52,7 +52,7 @@ def read_yaml(content: bytes, where: str) -> Node:
         InputError: the file is not UTF-8, not YAML, empty, larger or deeper than anybody writes by hand, has several
             documents, tags, keys that are not strings or a key twice, or its aliases repeat too much.
     """
-    text = decode(content, where, largest=LARGEST_FILE)
+    text = decode(content, where, largest=LARGEST_YAML)
     _require_printable(text, where)
     try:
         return _Tree(where=where, events=yaml.parse(text, Loader=_PARSER)).document()

@@ -10,6 +10,7 @@ from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, PlannedKernel
 from rocmatrix.plan.text import quote
+from rocmatrix.plan.yaml_file import LARGEST_YAML
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
@@ -58,7 +59,7 @@ def kernel_of(plan: Plan, tag: str) -> PlannedKernel:
 
 def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: Credential) -> Request:
     """Return what the stage is asked, from matrix.yaml and build.toml as they are now."""
-    matrix = parse_matrix(read_input(options.matrix), str(options.matrix))
+    matrix = parse_matrix(read_input(options.matrix, largest=LARGEST_YAML), str(options.matrix))
     project = options.matrix.absolute().parent / kernel.path
     manifest_path = project / "build.toml"
     return Request(
