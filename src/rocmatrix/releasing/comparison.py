@@ -11,7 +11,7 @@ from rocmatrix.audit.kernel_audit import audit_anything
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.text import quote
-from rocmatrix.release.persistence import Patience, Persistence, SystemClock
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock, unreachable
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair, served
 from rocmatrix.release.trees import BUILD, variants_of
@@ -58,10 +58,10 @@ def compare_with(tag: str, *, out: Path, hub: str | None) -> Comparison:
     plan = store.read_plan()
     kernel = kernel_of(plan, tag)
     published_tag = tag.removeprefix(f"{kernel.name}-")
-    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None)
+    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None, give_up=unreachable)
     with open_hub(hub, kernel.repo_id) as api, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
         view = View(hub=api, persistence=persistence, repository=kernel.repo_id)
-        tags = view.references().tags
+        tags = view.named_references().tags
         if published_tag not in tags:
             known = ", ".join(sorted(tags)) or "none"
             fix = f"Its releases are: {known}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocmatrix.errors import InputError
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.version import is_minor
-from rocmatrix.release.persistence import Patience, Persistence, SystemClock
+from rocmatrix.release.persistence import Patience, Persistence, SystemClock, unreachable
 from rocmatrix.release.resolver import Machine
 from rocmatrix.release.view import View
 from rocmatrix.release.why import Explanation, explain
@@ -31,7 +31,7 @@ def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | 
     name, mark, revision = repository.partition("@")
     if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision):
         raise InputError(f"{quote(repository)} names no kernel", fix="Write owner/name, or owner/name@revision.")
-    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None)
+    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None, give_up=unreachable)
     with open_hub(hub, name) as api:
         view = View(hub=api, persistence=persistence, repository=name)
         return explain(view, Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)

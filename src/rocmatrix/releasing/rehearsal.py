@@ -47,7 +47,7 @@ def rehearse(options: Options, emit: Emit) -> Rehearsal:
     stop a rehearsal.
 
     Raises:
-        RocmatrixError: the release failed.
+        RocmatrixError: the set is not complete, or the release failed.
     """
     from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415 - a heavy client
 
