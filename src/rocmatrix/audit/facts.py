@@ -122,6 +122,7 @@ class VariantFacts:
         metadata: ``None`` if there is no ``metadata.json`` or it cannot be read.
         ops: ``None`` if there is no ``_ops.py`` or it cannot be read.
         strays: links out of the directory and things that are no files, as paths.
+        refused: what is not even looked at because of its name, or because there is too much of it, and why.
         contents: what the bytes of its files say.
         torch: what the torch that it is meant for has of the symbols it asks for; ``None`` if no torch was read.
     """
@@ -134,6 +135,7 @@ class VariantFacts:
     metadata: MetadataFacts | None = None
     ops: OpsFacts | None = None
     strays: tuple[str, ...] = ()
+    refused: tuple[Unreadable, ...] = ()
     contents: Contents = field(default_factory=Contents)
     torch: TorchAnswer | None = None
 

@@ -65,7 +65,7 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
         what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
         raise InputError(what, where=str(path), fix=_FIX)
     facts = read_everything(path, policy)
-    if path.is_dir() and not (facts.files or facts.binaries or facts.unreadable or facts.strays):
+    if path.is_dir() and not (facts.files or facts.binaries or facts.unreadable or facts.strays or facts.refused):
         raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     expected = _expected(folder.name, facts)

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from rocmatrix.digest import Digest
 from rocmatrix.metadata import METADATA_NAME, is_hashed
 from rocmatrix.plan.extension import OPS_NAME
 
-READERS_VERSION = 2
+READERS_VERSION = 3
 """Counted up whenever more or something else is read of the same bytes; earlier audits are then done again."""
 MAX_TEXT = 1 << 20
 """Bytes of ``metadata.json`` that are read at most."""
@@ -29,6 +30,12 @@ MAX_OPS = 1 << 16
 """Bytes of ``_ops.py`` that are read at most; the generated ones have some hundred."""
 MAX_FILES = 10_000
 """Files of one variant that are read at most."""
+MAX_DEPTH = 100
+"""Folders within folders that are entered at most; Python packages have some three."""
+LONGEST_PATH = 4095
+"""Bytes of a path that Linux opens at most: PATH_MAX without its closing zero. Deeper folders can be made, not named."""
+_SHOWN = 100
+"""Characters of a path that is refused that are shown."""
 _BLOCK = 1 << 20
 
 
@@ -42,7 +49,8 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
     files: list[VariantFile] = []
     machine_code: list[Binary | DeviceFile] = []
     unreadable: list[Unreadable] = []
-    paths, strays = _walk(folder)
+    listing = _walk(folder)
+    paths = listing.paths
     for name in paths:
         try:
             if is_hashed(name):
@@ -68,7 +76,8 @@ def read_folder(folder: Path, machines: Mapping[int, str]) -> VariantFacts:
         unreadable=tuple(unreadable),
         metadata=metadata,
         ops=ops,
-        strays=tuple(strays),
+        strays=tuple(listing.strays),
+        refused=tuple(listing.refused),
     )
 
 
@@ -83,29 +92,58 @@ def read_file(path: Path, machines: Mapping[int, str]) -> VariantFacts:
     return VariantFacts(folder=False, binaries=(found,))
 
 
-def _walk(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the regular files below a folder as sorted paths, and what is neither a file nor a folder of it.
+@dataclass(kw_only=True)
+class _Listing:
+    """What lies below a folder, as sorted paths: regular files, what is neither file nor folder of it, and the rest."""
 
-    A folder that cannot be listed and a name that is not UTF-8 count as the latter.
-    """
+    paths: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    refused: list[Unreadable] = field(default_factory=list)
+
+    def refuse(self, name: str, what: str) -> None:
+        """Note that something is not looked at; of a long name only the beginning is told."""
+        shown = _printable(name[:_SHOWN] + "..." * (len(name) > _SHOWN))
+        self.refused.append(Unreadable(path=shown, what=f"{shown}: {what}"))
+
+
+def _walk(folder: Path) -> _Listing:
+    """Return what lies below a folder; a folder that cannot be listed counts as a stray."""
     root = os.path.realpath(folder)
-    paths: list[str] = []
-    strays: list[str] = []
+    found = _Listing()
 
     def unlisted(err: OSError) -> None:
-        strays.append(_printable(os.path.relpath(str(err.filename), folder)))
+        found.strays.append(_printable(os.path.relpath(str(err.filename), root)))
 
-    for parent, folders, names in os.walk(folder, onerror=unlisted):
+    for parent, folders, names in os.walk(root, onerror=unlisted):
+        inside = Path(parent).relative_to(root)
+        if len(inside.parts) >= MAX_DEPTH and folders:
+            found.refuse(inside.as_posix(), f"folders are nested more than {MAX_DEPTH} deep")
+            folders.clear()
+        for entry in [name for name in (*folders, *names) if len(os.fsencode(f"{parent}/{name}")) > LONGEST_PATH]:
+            found.refuse(
+                (inside / entry).as_posix(), f"with the folders around it the path has over {LONGEST_PATH} bytes"
+            )
+            (folders if entry in folders else names).remove(entry)
         for entry in [*names, *(name for name in folders if (Path(parent) / name).is_symlink())]:
-            path = Path(parent) / entry
-            name = path.relative_to(folder).as_posix()
-            target = Path(os.path.realpath(path))
-            regular = target.is_relative_to(root) and target.is_file() and _printable(name) == name
-            (paths if regular else strays).append(_printable(name))
-        if len(paths) + len(strays) > MAX_FILES:
-            strays.append(f"more than {MAX_FILES} files")
+            _place(found, Path(parent) / entry, (inside / entry).as_posix(), root)
+        if len(found.paths) + len(found.strays) + len(found.refused) > MAX_FILES:
+            found.refuse(".", f"there are more than {MAX_FILES} files, and the rest was not read")
             break
-    return sorted(paths), sorted(strays)
+    found.paths.sort()
+    found.strays.sort()
+    found.refused.sort(key=lambda file: file.path)
+    return found
+
+
+def _place(found: _Listing, path: Path, name: str, root: str) -> None:
+    """Put one entry where it belongs."""
+    target = Path(os.path.realpath(path))
+    if _printable(name) != name:
+        found.refuse(name, "the name is not UTF-8")
+    elif target.is_relative_to(root) and target.is_file():
+        found.paths.append(name)
+    else:
+        found.strays.append(name)
 
 
 def _printable(name: str) -> str:

@@ -294,6 +294,10 @@ class TestNames:
     def test_a_link_out_of_the_directory(self) -> None:
         assert "not a regular file of this directory" in the_error(replace(GOOD, strays=("secret.py",)))[1]
 
+    def test_a_name_that_is_not_utf8(self) -> None:
+        refused = (Unreadable(path="\\udcff.py", what="\\udcff.py: the name is not UTF-8"),)
+        assert "the name is not UTF-8" in the_error(replace(GOOD, refused=refused))[1]
+
     def test_compiled_code_in_a_noarch_unit(self) -> None:
         noarch = replace(EXPECTED, abi=Abi.NOARCH, variant="torch-rocm", archs=(), extension=None, hip_soname=None)
         whats = [what for _, _, what in findings(GOOD, noarch)]

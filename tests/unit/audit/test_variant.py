@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -105,9 +106,32 @@ def test_links_out_of_the_directory_are_not_followed(variant: Path, tmp_path: Pa
     os.mkfifo(variant / "pipe.so")
     Path(os.fsdecode(bytes(variant) + b"/\xff.py")).write_text("not UTF-8")
     facts = read_folder(variant, MACHINES)
-    assert facts.strays == ("\\udcff.py", "folder", "itself", "nowhere", "out.py", "pipe.so", "up")
+    assert [(file.path, file.what) for file in facts.refused] == [("\\udcff.py", "\\udcff.py: the name is not UTF-8")]
+    assert facts.strays == ("folder", "itself", "nowhere", "out.py", "pipe.so", "up")
     document.to_json(facts)
     assert "out.py" not in {file.path for file in facts.files}
+
+
+@pytest.mark.parametrize(("name", "depth"), [("d" * 200, 30), ("d", 1200)])
+def test_folders_that_are_nested_too_deep_are_one_finding_with_a_short_name(
+    variant: Path, name: str, depth: int
+) -> None:
+    place = os.open(variant, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=place)
+        below = os.open(name, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+    try:
+        facts = read_folder(variant, MACHINES)
+    finally:
+        subprocess.run(["rm", "-rf", "--", variant / name], check=True)  # Python's own removal recurses too deep
+    (refused,) = facts.refused
+    assert len(refused.path) < 110
+    assert "more than 100 deep" in refused.what or "over 4095 bytes" in refused.what
+    assert "__init__.py" in {file.path for file in facts.files}
+    document.to_json(facts)
 
 
 def test_a_single_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

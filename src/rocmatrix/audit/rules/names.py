@@ -25,6 +25,8 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
     for stray in facts.strays:
         what = f"{stray} is not a regular file of this directory"
         yield _finding(what, stray, "Put a copy of the file there; links out of the directory are not published.")
+    for file in facts.refused:
+        yield _finding(file.what, file.path, "Give it a short name in UTF-8, and fewer files and folders around it.")
     yield from _kernel(facts, expected)
     if facts.metadata is not None and facts.contents.metadata_problem is not None:
         what = f"the client refuses {METADATA_NAME}: {facts.contents.metadata_problem}"
