@@ -33,7 +33,7 @@ MAX_FILES = 10_000
 MAX_DEPTH = 100
 """Folders within folders that are entered at most; Python packages have some three."""
 LONGEST_PATH = 4095
-"""Bytes of a path that Linux opens at most: PATH_MAX without its closing zero. Deeper folders can be made, not named."""
+"""Bytes of a path that Linux opens at most: PATH_MAX without its closing zero. Deeper folders exist all the same."""
 _SHOWN = 100
 """Characters of a path that is refused that are shown."""
 _BLOCK = 1 << 20
