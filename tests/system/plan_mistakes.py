@@ -273,6 +273,14 @@ MISTAKES: tuple[Mistake, ...] = (
     _manifest(
         "linked sources", '"gemm.hip"', '"link.hip"', "kernel.gemm.src[0]: ", "is a symbolic link", "Put the file"
     ),
+    _manifest(
+        "bounds that leave nothing",
+        '"2.10"',
+        '"2.14"\nmaxver = "2.11"',
+        "torch.minver: ",
+        "'2.14' is higher than torch.maxver, '2.11'",
+        "Correct one of the two",
+    ),
     _manifest("unknown archs", '"gfx942"', '"gfx924"', "kernel.gemm.rocm-archs[0]: ", "no processor", "mean gfx942?"),
     _matrix(
         "missing kernels", "[gemm]", "[gem]", 2, "there is no folder 'gem': 'gem/build.toml' is", "Did you mean 'gemm'?"

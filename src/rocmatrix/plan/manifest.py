@@ -127,14 +127,15 @@ def _kernel_dependency(node: Node) -> KernelDependency:
 
 
 def _torch(keys: Mapping[str, Node], edition: int) -> TorchSection:
+    minver, maxver = fields.version_range(keys)
     return TorchSection(
         src=fields.source_paths(keys["src"]) if "src" in keys else (),
         include=fields.include_paths(keys),
         pyext=fields.suffixes(keys),
         cxx_flags=fields.flags(keys, "cxx-flags"),
         stable_abi=_stable_abi(keys["stable-abi"], edition) if "stable-abi" in keys else None,
-        minver=fields.optional_version(keys, "minver"),
-        maxver=fields.optional_version(keys, "maxver"),
+        minver=minver,
+        maxver=maxver,
     )
 
 

@@ -15,7 +15,7 @@ from rocmatrix.errors import InputError
 from rocmatrix.plan.matrix_fields import repo_id
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import acts_on_workflows, quote
-from rocmatrix.plan.version import is_minor
+from rocmatrix.plan.version import is_minor, minor_key
 
 STRICTER = "kernel-builder accepts it; rocmatrix, which has to act on it, does not."
 """Ends the advice wherever this module refuses what the official parser takes."""
@@ -90,6 +90,15 @@ def version(node: Node) -> str:
 def optional_version(keys: Mapping[str, Node], name: str) -> str | None:
     """Return a version, or ``None`` if the key is absent."""
     return version(keys[name]) if name in keys else None
+
+
+def version_range(keys: Mapping[str, Node]) -> tuple[str | None, str | None]:
+    """Return ``minver`` and ``maxver``, each ``None`` if absent; raises ``InputError`` if no version is left."""
+    lowest, highest = optional_version(keys, "minver"), optional_version(keys, "maxver")
+    if lowest and highest and minor_key(lowest) > minor_key(highest):
+        what = f"{quote(lowest)} is higher than {keys['maxver'].key}, {quote(highest)}, so that no version is served"
+        raise keys["minver"].error(what, f"Correct one of the two, or leave it out. {STRICTER}")
+    return lowest, highest
 
 
 def git_url(node: Node) -> str:

@@ -78,7 +78,6 @@ SAME = {
     "noarch kebab case": V5 + NOARCH + 'rocm-archs = ["gfx942"]\n',
     "noarch minver": V5 + NOARCH + 'minver = "2.1"\n',
     "torch unknown": V5 + TORCH + "foo = 1\n",
-    "torch bounds the wrong way": V5 + TORCH + 'minver = "2.10"\nmaxver = "2.9"\n',
     "torch flags as string": V5 + TORCH + 'cxx-flags = "-O3"\n',
     "stable-abi table": V5 + TORCH + 'stable-abi = {rocm = "2.11", cuda = "2.10", tpu = "2.10"}\n',
     "stable-abi table empty": V5 + TORCH + "stable-abi = {}\n",
@@ -143,6 +142,7 @@ SAME = {
 }
 
 STRICTER = {
+    "bounds that leave no version": V5 + TORCH + 'minver = "2.14"\nmaxver = "2.11"\n',
     "name too long for a file": V5.replace('"ab"', f'"{"a" * 101}"') + NOARCH,
     "empty license": V5.replace('"MIT"', '""') + NOARCH,
     "repo-id that the Hub cannot have": V5 + '[general.hub]\nrepo-id = "x"\n' + NOARCH,

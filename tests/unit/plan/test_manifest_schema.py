@@ -25,6 +25,7 @@ BEYOND = {
     "sources that differ in case": "takes two values to see",
     "source twice in two spellings": "takes two values to see",
     "flag that does not print": "takes Unicode's tables",
+    "bounds that leave no version": "takes two values to see",
     "harmful": "is asked of every value, whatever its key",
     "branch that no branch can be": "takes two rules",
     "upstream": "takes the rules of URLs",
