@@ -14,7 +14,7 @@ from rocmatrix.audit.content_facts import SignatureFacts, SignatureState
 from rocmatrix.audit.kernel_audit import AuditSet
 from rocmatrix.audit.path import PathAudit
 from rocmatrix.records import BinaryFacts, DeviceFileFacts, Finding, Outcome, Severity, WaivedFinding
-from rocmatrix.report.kernel_table import kernel_rows, kernel_table
+from rocmatrix.report.kernel_table import kernel_rows, show_kernels
 from rocmatrix.report.text import count, one_line, size
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -141,5 +141,5 @@ def _show_kernels(audited: PathAudit, console: Console) -> None:
             console.print()
             if len(files) > 1:
                 console.print(Text(one_line(file.path)), soft_wrap=True)
-            console.print(kernel_table(rows))
+            show_kernels(rows, console)
     console.print()

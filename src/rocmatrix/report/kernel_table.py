@@ -1,10 +1,12 @@
-"""The table of the kernels in a binary: registers, memory, occupancy and what the hot loop does."""
+"""The kernels in a binary: registers, memory, occupancy and what the hot loop does; no figure is ever cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,10 @@ MOST_ROWS = 40
 """Kernels that are shown; ``--json`` has all of them."""
 _NAME = 34
 """Columns of a kernel's name."""
+_LOOP = 22
+"""Columns that the mix of a hot loop is given at least: two of its parts side by side."""
+_UNBOUNDED = 10_000
+"""Columns to measure a table in."""
 _HEAD = 12
 """Characters of a long name that are shown of what all names begin with."""
 
@@ -27,18 +33,45 @@ def kernel_rows(bundles: Sequence[Bundle], codes: Sequence[CodeObject]) -> Itera
     yield from ((code, kernel) for code in codes for kernel in code.kernels)
 
 
-def kernel_table(rows: Sequence[tuple[CodeObject, Kernel]]) -> Table:
-    """Return the table; spills are vector and scalar registers together, sizes are bytes."""
+def show_kernels(rows: Sequence[tuple[CodeObject, Kernel]], console: Console) -> None:
+    """Print kernels: as a table, or each in words of its own where the console is too narrow for a table's figures."""
+    figures = _table(rows)
+    needed = console.measure(figures, options=console.options.update(width=_UNBOUNDED)).maximum + _LOOP
+    if needed <= console.width:
+        console.print(_table(rows, loops=True))
+        return
+    for code, kernel in rows[:MOST_ROWS]:
+        console.print(Text(one_line(kernel.name), overflow="fold"))
+        for line in _in_words(code, kernel):
+            console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, 2)))
+    if (hidden := len(rows) - MOST_ROWS) > 0:
+        console.print(Text(f"and {count(hidden, 'kernel')} more", style="dim"))
+
+
+def _in_words(code: CodeObject, kernel: Kernel) -> Iterator[str]:
+    """Give what a row of the table says, with the headings beside the figures."""
+    gfx, vgprs, agprs, sgprs, spills, lds, scratch, waves, loop = _cells(code, kernel)
+    yield f"{gfx}: {vgprs} VGPR, {agprs} AGPR, {sgprs} SGPR, spills {spills}, LDS {lds}, scratch {scratch}"
+    yield f"waves/SIMD {waves}; hot loop: {loop}"
+
+
+def _table(rows: Sequence[tuple[CodeObject, Kernel]], *, loops: bool = False) -> Table:
+    """Return the table, with or without its last column, the only one that may be folded.
+
+    Spills are vector and scalar registers together, sizes are bytes.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("kernel", no_wrap=True, overflow="ellipsis", max_width=_NAME)
     table.add_column("gfx", no_wrap=True)
     for name in ("VGPR", "AGPR", "SGPR", "spills", "LDS", "scratch"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("waves/SIMD", no_wrap=True)
-    table.add_column("hot loop", overflow="fold")
+    if loops:
+        table.add_column("hot loop", overflow="fold")
     common = _common([kernel.name for _, kernel in rows[:MOST_ROWS]])
     for code, kernel in rows[:MOST_ROWS]:
-        table.add_row(*(Text(cell) for cell in (_shown(kernel.name, common), *_cells(code, kernel))))
+        cells = (_shown(kernel.name, common), *_cells(code, kernel))
+        table.add_row(*(Text(cell) for cell in cells[: len(table.columns)]))
     if (hidden := len(rows) - MOST_ROWS) > 0:
         table.add_row(Text(f"and {count(hidden, 'kernel')} more", style="dim"))
     return table

@@ -12,7 +12,7 @@ from rocmatrix.binary.kernel_facts import HotLoop, InstructionMix, Kernel
 from rocmatrix.records import Finding, Outcome, Severity
 from rocmatrix.report.audit_difference import show_difference
 from rocmatrix.report.audit_view import counts, grouped
-from rocmatrix.report.kernel_table import MOST_ROWS, kernel_rows, kernel_table, mix_in_words
+from rocmatrix.report.kernel_table import MOST_ROWS, kernel_rows, mix_in_words, show_kernels
 from tests.unit.audit.samples import code
 from tests.unit.audit.test_difference import audited, binary, set_of
 from tests.unit.audit.test_rules_device import kernel
@@ -35,7 +35,7 @@ MIX = InstructionMix(
 def shown(*kernels: Kernel, width: int = 160) -> list[str]:
     rows = list(kernel_rows((), (code(kernels=kernels),)))
     console = Console(file=io.StringIO(), width=width, markup=False)
-    console.print(kernel_table(rows))
+    show_kernels(rows, console)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
@@ -45,6 +45,49 @@ def test_a_kernel_has_a_line_with_its_numbers() -> None:
     (_, line) = shown(replace(kernel("gemm", None), vgprs=228, sgprs=48, lds=36864, hot_loop=loop))
     assert line.split()[:8] == ["gemm", "gfx942", "228", "0", "48", "0", "36864", "0"]
     assert line.endswith("64 MFMA, 91 VALU, 1 LDS, 1 barrier, 12 waits")
+
+
+BIG = replace(
+    kernel("_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE1EEvPKhS3_PKfS5_Ptiii", None),
+    vgprs=228,
+    agprs=256,
+    sgprs=102,
+    lds=65536,
+    scratch=16384,
+    vgpr_spills=1234,
+    hot_loop=HotLoop(address=0, end=8, instructions=170, mix=MIX),
+)
+LOOP = "64 MFMA, 91 VALU, 1 LDS, 1 barrier, 12 waits"
+
+
+@pytest.mark.parametrize("width", [40, 80, 90, 100, 110, 120, 200])
+def test_no_figure_is_cut_in_any_width(width: int) -> None:
+    lines = shown(BIG, replace(BIG, name="second"), width=width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).replace(",", " ").replace(":", " ").replace(";", " ").split()
+    for figure in ("gfx942", "228", "256", "102", "65536", "16384", "1234"):
+        assert words.count(figure) == 2
+    for heading in ("VGPR", "AGPR", "SGPR", "spills", "LDS", "scratch", "waves/SIMD"):
+        assert heading in words
+    for part in ("64", "MFMA", "91", "VALU", "12", "waits"):
+        assert words.count(part) >= 2
+
+
+def test_a_narrow_console_gets_each_kernel_in_words() -> None:
+    narrow = shown(BIG, width=80)
+    assert narrow == [
+        BIG.name,
+        "  gfx942: 228 VGPR, 256 AGPR, 102 SGPR, spills 1234, LDS 65536, scratch 16384",
+        f"  waves/SIMD ?; hot loop: {LOOP}",
+    ]
+    heading, *_ = shown(BIG, width=120)
+    assert heading.split()[:3] == ["kernel", "gfx", "VGPR"]
+
+
+def test_very_many_kernels_are_counted_in_a_narrow_console_too() -> None:
+    lines = shown(*(kernel(f"k{number}", None) for number in range(MOST_ROWS + 5)), width=50)
+    assert lines[-1] == "and 5 kernels more"
+    assert f"k{MOST_ROWS}" not in lines
 
 
 def test_what_is_not_known_is_not_made_up() -> None:
