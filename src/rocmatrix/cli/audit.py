@@ -120,7 +120,7 @@ def _show_difference(arguments: argparse.Namespace, audited: AuditSet) -> ExitCo
     if arguments.json:
         write_document(found, sys.stdout)
     show_difference(found, make_console(sys.stderr if arguments.json else sys.stdout))
-    return ExitCode.DONE
+    return ExitCode.INPUT if found.unread else ExitCode.DONE
 
 
 def _path_subjects(audited: AuditSet) -> Iterable[sarif.Subject]:

@@ -21,9 +21,15 @@ def show_difference(found: AuditDifference, console: Console) -> None:
         _entries(mark, paths, console)
     for file in found.files:
         _file(file, console)
-    what = "nothing differs" if found.same else f"{count(len(found.files), 'file')} of {found.compared} differ"
+    for unread in found.unread:
+        said = f"not compared: {one_line(unread.why)} (in {one_line(unread.side)})"
+        console.print(Text(said, style="bold red"), soft_wrap=True)
+    nothing = not (found.files or found.added or found.removed)
+    what = "nothing differs" if nothing else f"{count(len(found.files), 'file')} of {found.compared} differ"
     if found.added or found.removed:
         what += f", {len(found.added)} added, {len(found.removed)} removed"
+    if found.unread:
+        what += f" as far as it can be read, {count(len(found.unread), 'file')} not compared"
     said = f"{what}; symbols, libraries, archs, kernels and sizes of {count(found.compared, 'pair')} were compared"
     console.print(Text(said, style="bold"), soft_wrap=True)
 
