@@ -97,14 +97,58 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     _matrix("booleans of words", "[gemm]", "[no]", 2, "found true or false, 'no'", "Write - kernels/gemm"),
     _matrix("booleans of words", "[gfx942]", "[yes]", 5, "archs[0]: expected a string, found true or false", _QUOTES),
-    _manifest("booleans", '"Apache-2.0"', "true", "general.license: ", "found true or false, 'True'", _QUOTES),
+    _manifest("booleans", '"Apache-2.0"', "true", "general.license: ", "found true or false, 'true'", _QUOTES),
     _matrix("dates of words", "[gemm]", "[2026-01-01]", 2, "found a date, '2026-01-01'", "Write - kernels/gemm"),
     _manifest("dates", '"gemm"', "2026-01-01", "general.name: ", "found a date, '2026-01-01'", _QUOTES),
     _matrix("duplicate keys", "rocm:", "torch:", 4, "the key 'torch' is there twice", "the first is at matrix.yaml:3."),
     _manifest(
-        "duplicate keys", "version = 1", "version = 1\nversion = 2", ":4: ", "Cannot overwrite a value", "Correct"
+        "duplicate keys",
+        "version = 1",
+        "version = 1\nversion = 2",
+        ":4: ",
+        "the key 'version' is there twice",
+        "Remove one",
     ),
-    _manifest("duplicate tables", "[torch]", "[general]\n[torch]", ":9: ", "Cannot declare", "Correct the line."),
+    _manifest(
+        "duplicate keys",
+        "[torch]",
+        "[torch]\nsrc = [\n  'a',\n]",
+        ":13: ",
+        "the key 'src' is there twice",
+        "Remove one",
+    ),
+    _manifest(
+        "duplicate keys",
+        "[torch]",
+        '[torch]\nstable-abi = {rocm = "2.10", rocm = "2.11"}',
+        ":10: ",
+        "the key 'rocm' is there twice",
+        "Remove one",
+    ),
+    _manifest(
+        "huge numbers",
+        "version = 1",
+        f"version = {'9' * 10_000}",
+        ":3: ",
+        "a number has thousands of digits",
+        "the numbers of this file are small",
+    ),
+    _manifest(
+        "huge numbers",
+        "edition = 5",
+        f"edition = {'9' * 100}",
+        "general.edition: ",
+        f"'{'9' * 60}'... (100 characters) is not a whole number",
+        "",
+    ),
+    _manifest(
+        "duplicate tables",
+        "[torch]",
+        "[general]\n[torch]",
+        ":9: ",
+        "the table '[general]' is there twice",
+        "Remove one",
+    ),
     _whole(
         "aliases that explode", "matrix.yaml", _bomb().encode(), ":", "more than 100000 values", "Use fewer aliases"
     ),
@@ -158,8 +202,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "python tags", "[gemm]", "!!python/object/apply:os.system [ls]", 2, "the tag 'tag:yaml.org", "Remove the tag."
     ),
     _matrix("deep nesting", "[gemm]", "[" * 5000, 2, "nested more than 16 deep", "Nothing here needs that depth."),
-    _manifest("deep nesting", '["rocm"]', "[" * 40 + "]" * 40, "", "nested more than 16 deep", "Nothing here needs"),
-    _manifest("deep nesting", '["rocm"]', "[" * 5000, "", "nested too deep", "Nothing here needs that depth."),
+    _manifest(
+        "deep nesting",
+        '["rocm"]',
+        "[" * 40 + "]" * 40,
+        "general.backends[0][0]",
+        "nested more than 16 deep",
+        "Nothing here needs",
+    ),
+    _manifest(
+        "deep nesting", '["rocm"]', "[" * 5000, ":6: ", "nested more than 16 deep", "Nothing here needs that depth."
+    ),
     _manifest(
         "deep keys", "[torch]", f"[a{'.a' * 50000}]\n[torch]", "", "a key has more than 16 parts", "Nothing here"
     ),

@@ -12,14 +12,18 @@ from rocmatrix.input_file import INPUT_LIMIT
 from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import quote
+from rocmatrix.plan.toml_problems import deepest_line, not_toml
 
 _DEEPEST = 16
+_NO_DEPTH = "Nothing here needs that depth."
+_LONGEST_NUMBER = 10_000
+"""Bits of a whole number that messages show in decimal digits; Python turns no more than 4,300 digits into a text."""
+
 _MOST_VALUES = 50_000
 """Lines and commas together; the largest public build.toml has 3,439 sources."""
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[ \t]+')
 _DOTTED = re.compile(r"[A-Za-z0-9_.-]+")
-_POSITION = re.compile(r"(.*) \(at line ([0-9]+), column [0-9]+\)", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
@@ -45,12 +49,11 @@ def read_toml(content: bytes, where: str) -> Node:
     try:
         table = tomllib.loads(text.replace("\r\n", "\n"), parse_float=_WrittenFloat)
     except RecursionError as err:
-        raise InputError("nested too deep", where=where, fix="Nothing here needs that depth.") from err
+        line = deepest_line(_unquoted(text), _DEEPEST)
+        where = f"{where}:{line}" if line else where
+        raise InputError(f"nested more than {_DEEPEST} deep", where=where, fix=_NO_DEPTH) from err
     except ValueError as err:  # TOMLDecodeError, or a number of thousands of digits
-        found = _POSITION.fullmatch(str(err))
-        line = f":{found[2]}" if found else ""
-        problem = ascii(found[1] if found else str(err))[1:-1]
-        raise InputError(f"this is not TOML: {problem}", where=where + line, fix="Correct the line.") from err
+        raise not_toml(err, text, where) from err
     if not table:
         raise InputError("the file is empty", where=where, fix="Write it, or give the right file.")
     return _node(table, where=where, key="", depth=0)
@@ -64,14 +67,18 @@ def _require_modest(text: str, where: str) -> None:
     """
     if text.count("\n") + text.count(",") > _MOST_VALUES:
         raise InputError(f"more than {_MOST_VALUES} values", where=where, fix="Check that this is the right file.")
-    bare = _STRING.sub(lambda found: "s" if found[0][0] in "\"'" else "", text)
-    if any(run.count(".") > _DEEPEST for run in _DOTTED.findall(bare)):
-        raise InputError(f"a key has more than {_DEEPEST} parts", where=where, fix="Nothing here needs that depth.")
+    if any(run.count(".") > _DEEPEST for run in _DOTTED.findall(_unquoted(text))):
+        raise InputError(f"a key has more than {_DEEPEST} parts", where=where, fix=_NO_DEPTH)
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without comments and blanks, and with an ``s`` for each string."""
+    return _STRING.sub(lambda found: "s" if found[0][0] in "\"'" else "", text)
 
 
 def _node(value: object, *, where: str, key: str, depth: int) -> Node:
     if depth > _DEEPEST:
-        raise InputError(f"nested more than {_DEEPEST} deep", where=where, fix="Nothing here needs that depth.")
+        raise InputError(f"{key}: nested more than {_DEEPEST} deep", where=where, fix=_NO_DEPTH)
     if isinstance(value, dict):
         entries = {
             str(name): _node(inner, where=where, key=_path(key, str(name)), depth=depth + 1)
@@ -88,7 +95,9 @@ def _node(value: object, *, where: str, key: str, depth: int) -> Node:
 def _text(value: object) -> str:
     if isinstance(value, _WrittenFloat):
         return value.text
-    return hex(value) if isinstance(value, int) and abs(value) >= 1 << 64 else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return hex(value) if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER else str(value)
 
 
 def _scalar_kind(value: object) -> Kind:
