@@ -152,6 +152,8 @@ def test_a_name_that_is_not_utf8_is_written_out(kernel: Path, capsys: Capture) -
         (["no/such", "--against", str(SCALE), "--sarif", "x"], "Give either of them"),
         ([str(SCALE), "--torch", "no/such"], "there is no such torch"),
         ([str(SCALE), "--sarif", ""], "a path is needed"),
+        ([str(SCALE), "--sarif", "k"], "this is a folder"),
+        (["--sarif", "no/such/x.sarif"], "there is no folder no/such"),
     ],
 )
 @pytest.mark.usefixtures("project")

@@ -55,6 +55,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     """Audit the built units, or the path that was named; exit 5 if a binary is not what it promises to be."""
     if arguments.path is None and arguments.against is not None:
         raise UsageError("--against compares two paths, and only one was given", fix="Name PATH as well.")
+    require_sarif_place(arguments)
     if arguments.path is not None:
         return _audit_path(arguments)
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
@@ -80,6 +81,14 @@ def _audit_path(arguments: argparse.Namespace) -> ExitCode:
     if arguments.against is not None:
         return _show_difference(arguments, audited)
     return present_audit(arguments, audited)
+
+
+def require_sarif_place(arguments: argparse.Namespace) -> None:
+    """Refuse a ``--sarif`` that cannot be written, before anything is audited; raises ``InputError``."""
+    if arguments.sarif is not None:
+        from rocmatrix.report.sarif import require_place  # noqa: PLC0415 - as above
+
+        require_place(arguments.sarif)
 
 
 def present_audit(arguments: argparse.Namespace, audited: AuditSet, *, base: Path | None = None) -> ExitCode:

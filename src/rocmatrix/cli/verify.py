@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rocmatrix.cli.audit import add_auditing, present_audit
+from rocmatrix.cli.audit import add_auditing, present_audit, require_sarif_place
 from rocmatrix.cli.options import Verb, positive
 from rocmatrix.errors import ExitCode
 
@@ -35,6 +35,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
 
     kernel = parse_published(arguments.kernel)
+    require_sarif_place(arguments)
     with reporter_of(arguments) as reporter:
         audited = audit_published(
             kernel,

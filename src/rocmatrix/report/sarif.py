@@ -7,10 +7,11 @@ the place within it is in the message and in the logical location. Waived findin
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import quote
 
 import msgspec
@@ -18,6 +19,7 @@ import msgspec
 import rocmatrix
 from rocmatrix import atomic, digest
 from rocmatrix.audit.rules import OTHER_RULES, RULES
+from rocmatrix.errors import InputError
 from rocmatrix.records import Finding, Severity, WaivedFinding
 from rocmatrix.report.text import visible
 
@@ -25,7 +27,8 @@ SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas
 MOST_RESULTS = 5000
 """Results that GitHub shows of one run; of more than that, errors are kept first and the rest is left out."""
 
-_WHERE = re.compile(r"(?P<path>[^:]+)(?::(?P<line>[0-9]+))?(?::\s*(?P<inside>.*))?", re.DOTALL)
+_REST = re.compile(r"(?::(?P<line>[0-9]+))?(?::\s*(?P<inside>.*))?", re.DOTALL)
+_ESCAPED_BYTE = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +149,28 @@ def write_sarif(path: Path, subjects: Iterable[Subject], base: Path) -> None:
     """Write the SARIF log of audits to a file.
 
     Raises:
-        OSError: the file cannot be written.
+        InputError: the file cannot be written.
     """
-    atomic.write_file(path, sarif(subjects, base))
+    require_place(path)
+    try:
+        atomic.write_file(path, sarif(subjects, base))
+    except OSError as err:
+        raise InputError(f"the file cannot be written: {err.strerror}", where=str(path), fix=_FIX) from err
+
+
+def require_place(path: Path) -> None:
+    """Refuse a path where no log can be written, before the work of an audit is done.
+
+    Raises:
+        InputError: it is a folder, or the folder that it should be in is not there.
+    """
+    if path.is_dir():
+        raise InputError("this is a folder, and the log is a file", where=str(path), fix="Name a file in it.")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent}", where=str(path), fix=_FIX)
+
+
+_FIX = "Make the folder first, or name a file in another one."
 
 
 def _bounded(results: Sequence[_Result]) -> Sequence[_Result]:
@@ -180,22 +202,43 @@ def _waived(subject: Subject, waived: WaivedFinding, base: Path) -> _Result:
 
 
 def _location(subject: Subject, finding: Finding, base: Path) -> _Location:
-    found = _WHERE.fullmatch(finding.where)
-    path, line, inside = (found["path"], found["line"], found["inside"]) if found else (".", None, finding.where)
-    named = (base / path) if finding.rule == "waivers" else subject.folder / path
+    named, rest = _placed(base if finding.rule == "waivers" else _real(subject.folder), finding.where)
+    found = _REST.fullmatch(rest)
+    line, inside = (found["line"], found["inside"]) if found else (None, rest)
     logical = (_Logical(fully_qualified_name=visible(inside)),) if inside else ()
-    artifact = _Artifact(uri=_uri(named, base))
     return _Location(
         physical_location=_Physical(
-            artifact_location=artifact, region=_Region(start_line=max(1, int((line or "1")[:9])))
+            artifact_location=_Artifact(uri=_uri(named, base)),
+            region=_Region(start_line=max(1, int((line or "1")[:9]))),
         ),
         logical_locations=logical,
     )
 
 
+def _placed(folder: Path, where: str) -> tuple[Path, str]:
+    """Return the file that a finding is in, and what its place says beyond that.
+
+    A name may have colons itself, so the longest beginning that is there counts; without any, the first colon ends it.
+    """
+    ends = [len(where), *(found.start() for found in reversed(list(re.finditer(":", where))))]
+    for end in ends:
+        path = _real(folder / where[:end])
+        if end and os.path.lexists(path):
+            return path, where[end:]
+    return _real(folder / where[: ends[-1]]), where[ends[-1] :]
+
+
+def _real(path: Path) -> Path:
+    r"""Return a path as the disk has it: findings write bytes that are not UTF-8 as ``\udcff``."""
+    if os.path.lexists(path):
+        return path
+    return Path(_ESCAPED_BYTE.sub(lambda found: chr(int(found[1], 16)), str(path)))
+
+
 def _uri(path: Path, base: Path) -> str:
-    """Return a path relative to the base as a URI reference; one outside of it by its name alone."""
-    whole, top = path.absolute(), base.absolute()
-    relative = whole.relative_to(top) if whole.is_relative_to(top) else Path(path.name or "artifact")
-    text = str(PurePosixPath(relative)).encode("utf-8", "surrogateescape")
+    """Return a path below the base as a URI reference relative to it, and any other one as an absolute URI."""
+    whole, top = Path(os.path.abspath(path)), Path(os.path.abspath(base))  # noqa: PTH100 - removes .. as well
+    if not whole.is_relative_to(top):
+        return whole.as_uri()
+    text = os.fsencode(whole.relative_to(top))
     return quote(text) if text != b"." else "./"

