@@ -15,6 +15,7 @@ from huggingface_hub import CommitOperationAdd, snapshot_download
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.errors import ReleaseError
 from rocmatrix.events import discard
+from rocmatrix.hubserver.faults import Fault, FaultKind
 from rocmatrix.release.api_hub import ApiHub, limit_requests
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.persistence import Patience, Persistence, SystemClock
@@ -349,6 +350,16 @@ def test_a_hub_that_cannot_be_reached_is_no_failed_release(source: Source, tmp_p
     assert all("Check the network and HF_ENDPOINT" in done.stderr for done in ends)
     nowhere = command(source, "diff", TAG, "--hub", "embedded", home=tmp_path)
     assert (nowhere.returncode, "Check the name" in nowhere.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("status", [403, 418])
+def test_a_hub_that_does_not_let_one_look_is_no_failed_release(
+    hub: RunningHub, source: Source, tmp_path: Path, status: int
+) -> None:
+    hub.faults.plan(Fault(endpoint="*", kind=FaultKind.STATUS, status=status, count=9))
+    done = command(source, "diff", TAG, "--hub", hub.endpoint, home=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "Check --hub or HF_ENDPOINT, and that the token may read it" in done.stderr
 
 
 def test_a_rehearsal_of_an_incomplete_set_stages_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
-from rocmatrix.errors import InputError, MissingRequirementError, RocmatrixError
+from rocmatrix.errors import InputError, MissingRequirementError, ReleaseError, RocmatrixError
 from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
 from rocmatrix.release.credentials import Credential, find_credential
@@ -36,14 +36,22 @@ def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Crede
 
 @contextmanager
 def open_hub(hub: str | None, repository: str) -> Iterator[ApiHub]:
-    """Yield a Hub for looking only: a token is used if there is one, and not needed."""
+    """Yield a Hub for looking only: a token is used if there is one, and not needed.
+
+    Raises:
+        MissingRequirementError: what answers there is no Hub, or it does not let this user look.
+    """
     from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
 
     from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
 
     limit_requests()
     with address_of(hub or constants.ENDPOINT, repository) as (endpoint, own):
-        yield ApiHub(endpoint, own or _credential_if_any(endpoint))
+        try:
+            yield ApiHub(endpoint, own or _credential_if_any(endpoint))
+        except ReleaseError as err:  # nothing is released here: what stops a look is the way to the Hub, or the token
+            fix = "Check --hub or HF_ENDPOINT, and that the token may read it (`hf auth login`, or HF_TOKEN)."
+            raise MissingRequirementError(err.what, where=err.where, fix=fix) from err
 
 
 def _credential_if_any(endpoint: str) -> Credential:
