@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from rocmatrix.errors import InputError
-from rocmatrix.plan.matrix_fields import repo_id
+from rocmatrix.plan.matrix_fields import repo_id, unquoted
 from rocmatrix.plan.node import Kind, Node
 from rocmatrix.plan.text import acts_on_workflows, quote
 from rocmatrix.plan.version import is_minor, minor_key
@@ -79,7 +79,9 @@ def hub_repository(node: Node) -> str:
 
 def version(node: Node) -> str:
     """Return a version of exactly two numbers, e.g. ``2.11``; raises ``InputError`` for anything else."""
-    text = node.string()
+    if node.kind in {Kind.FLOAT, Kind.INTEGER}:
+        raise node.error(*unquoted(node, "TOML"))
+    text = node.string('Write a version in quotes, e.g. "2.11".')
     if not is_minor(text):
         stricter = f" Each number has at most four digits and no zero before it. {STRICTER}"
         fix = 'Write e.g. "2.11".' + (stricter if _OFFICIAL_VERSION.fullmatch(text) else "")

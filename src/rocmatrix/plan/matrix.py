@@ -84,7 +84,7 @@ def parse_matrix(content: bytes, where: str) -> Matrix:
 
 
 def _require_schema(node: Node) -> None:
-    if node.integer(lowest=0) != MATRIX_SCHEMA:
+    if node.integer(lowest=0, fix=f"Write schema: {MATRIX_SCHEMA}") != MATRIX_SCHEMA:
         fix = f"This rocmatrix reads schema {MATRIX_SCHEMA}; a newer one may read yours."
         raise node.error(f"schema {node.text} is not known", fix)
 

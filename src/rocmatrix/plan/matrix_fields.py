@@ -18,6 +18,10 @@ LONGEST_REASON = 500
 MOST_VALUES = 1000
 """Values that an axis may have."""
 
+_MINOR_EXAMPLE = 'Write a version in quotes, e.g. "2.13".'
+_MINORS_EXAMPLE = 'Write a list of versions, each in quotes, e.g. ["2.12", "2.13"].'
+_ARCHS_EXAMPLE = "Write a list of gfx archs, e.g. [gfx942]."
+
 _ARCH = re.compile(ARCH_PATTERN)
 _ARCH_FEATURES = re.compile(r"(gfx[0-9a-f]{3,4})(:[a-z]+[+-])+")
 _PATH_PART = re.compile(PATH_CHARACTERS + "{1,100}")
@@ -34,8 +38,8 @@ def minor(node: Node) -> str:
         InputError: it is something else; a number without quotes is explained.
     """
     if node.kind in {Kind.FLOAT, Kind.INTEGER}:
-        raise node.error(*_unquoted(node))
-    text = node.string()
+        raise node.error(*unquoted(node, "YAML"))
+    text = node.string(_MINOR_EXAMPLE)
     if not is_minor(text):
         longer = _LONGER_VERSION.fullmatch(text)
         meant = f' Write "{longer[1]}".' if longer and is_minor(longer[1]) else ""
@@ -46,12 +50,12 @@ def minor(node: Node) -> str:
 
 def minor_list(node: Node) -> tuple[str, ...]:
     """Return an axis of versions: at least one, none twice; raises ``InputError`` for anything else."""
-    return _axis(node, tuple(minor(item) for item in node.elements()))
+    return _axis(node, tuple(minor(item) for item in node.elements(_MINORS_EXAMPLE)))
 
 
 def arch_list(node: Node) -> tuple[str, ...]:
     """Return gfx archs: at least one, none twice, without features; raises ``InputError`` for anything else."""
-    return _axis(node, tuple(_arch(item) for item in node.elements()))
+    return _axis(node, tuple(_arch(item) for item in node.elements(_ARCHS_EXAMPLE)))
 
 
 def kernel_path(node: Node) -> str:
@@ -121,20 +125,25 @@ def labels(node: Node) -> tuple[str, ...]:
     return tuple(item.text for item in items)
 
 
-def _unquoted(node: Node) -> tuple[str, str]:
+def unquoted(node: Node, language: str) -> tuple[str, str]:
+    """Return what to say of a version that is a number to ``language`` for lack of quotes, and what to write."""
     text = node.text
     if not is_minor(text):
-        return f"{quote(text)} is a number, not a version", 'Write a version in quotes, e.g. "2.13".'
+        return f"{quote(text)} is a number, not a version", _MINOR_EXAMPLE
     value = repr(float(text))
-    becomes = f"is the number {value} to YAML" if value != text else "is a number to YAML, and 2.10 would become 2.1"
+    becomes = (
+        f"is the number {value} to {language}"
+        if value != text
+        else f"is a number to {language}, and 2.10 would become 2.1"
+    )
     return f"{text} without quotes {becomes}, not a version", f'Write "{text}".'
 
 
 def _arch(node: Node) -> str:
-    text = node.string()
+    fix = "Write e.g. gfx942."
+    text = node.string(fix)
     if _ARCH.fullmatch(text):
         return text
-    fix = "Write e.g. gfx942."
     if found := _ARCH_FEATURES.fullmatch(text):
         fix = f"Write {found[1]}: features such as xnack belong into the kernel's hip-flags."
     elif _ARCH.fullmatch(text.strip().lower()):

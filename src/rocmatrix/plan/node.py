@@ -53,9 +53,9 @@ class Node:
         """Return an input error about this value, for the caller to raise."""
         return InputError(f"{self.key}: {what}" if self.key else what, where=self.where, fix=fix)
 
-    def string(self) -> str:
-        """Return a string; raises ``InputError`` for anything else and for an empty one."""
-        self._require(Kind.STRING)
+    def string(self, fix: str | None = None) -> str:
+        """Return a string; raises ``InputError``, with ``fix``, for anything else, and for an empty one."""
+        self._require(Kind.STRING, fix)
         if not self.text:
             raise self.error("is empty", "Write a value, or leave the key out.")
         return self.text
@@ -64,16 +64,16 @@ class Node:
         """Refuse anything but a string, an empty one included; raises ``InputError``."""
         self._require(Kind.STRING)
 
-    def integer(self, lowest: int) -> int:
+    def integer(self, lowest: int, fix: str | None = None) -> int:
         """Return a plain decimal whole number of at least ``lowest``; raises ``InputError`` for anything else."""
-        self._require(Kind.INTEGER)
+        self._require(Kind.INTEGER, fix)
         if not _WHOLE_NUMBER.fullmatch(self.text) or int(self.text) < lowest:
-            raise self.error(f"{quote(self.text)} is not a whole number from {lowest} on")
+            raise self.error(f"{quote(self.text)} is not a whole number from {lowest} on", fix)
         return int(self.text)
 
-    def elements(self) -> tuple[Node, ...]:
-        """Return what a list holds; raises ``InputError`` for anything else."""
-        self._require(Kind.LIST)
+    def elements(self, fix: str | None = None) -> tuple[Node, ...]:
+        """Return what a list holds; raises ``InputError``, with ``fix``, for anything else."""
+        self._require(Kind.LIST, fix)
         return self.items
 
     def strings(self) -> tuple[str, ...]:
@@ -115,12 +115,12 @@ class Node:
             f"{self.kind.value}, {quote(self.text)}" if self.kind is not Kind.STRING else f"string {quote(self.text)}"
         )
 
-    def _require(self, kind: Kind) -> None:
+    def _require(self, kind: Kind, fix: str | None = None) -> None:
         if self.kind is kind:
             return
         words = kind is Kind.STRING and self.kind in {Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN, Kind.DATE}
-        fix = "Put it in quotes to make it a string." if words else None
-        raise self.error(f"expected {kind.value}, found {self.describe()}", fix)
+        quotes = "Put it in quotes to make it a string." if words else None
+        raise self.error(f"expected {kind.value}, found {self.describe()}", fix or quotes)
 
 
 def require_distinct(nodes: Sequence[Node]) -> None:

@@ -78,12 +78,16 @@ def _require_printable(text: str, where: str) -> None:
 
 @dataclass(kw_only=True)
 class _Tree:
-    """Builds nodes from events; ``count`` is how many there would be if every alias were written out."""
+    """Builds nodes from events; ``count`` is how many there would be if every alias were written out.
+
+    ``open`` has the anchor, if any, of every value around the one that is read.
+    """
 
     where: str
     events: Iterator[yaml.Event]
     resolver: yaml.resolver.Resolver = field(default_factory=yaml.resolver.Resolver)
     anchors: dict[str, tuple[Node, int]] = field(default_factory=dict)
+    open: list[str | None] = field(default_factory=list)
     count: int = 0
 
     def document(self) -> Node:
@@ -110,7 +114,9 @@ class _Tree:
             raise InputError("this is not YAML: a value is missing", where=where, fix="Write the value.")
         if event.tag is not None:
             raise InputError(f"the tag {quote(event.tag)} is not allowed", where=where, fix="Remove the tag.")
+        self.open.append(event.anchor)
         node = self._made(event, key=key, depth=depth, where=where)
+        self.open.pop()
         if event.anchor is not None:
             self.anchors[event.anchor] = (node, self.count - before)
         return node
@@ -143,6 +149,9 @@ class _Tree:
         raise InputError(f"a key must be a string, found {node.describe()}", where=node.where, fix=fix)
 
     def _alias(self, event: yaml.AliasEvent) -> Node:
+        if event.anchor in self.open:
+            what = f"the alias {quote(str(event.anchor))} stands within the value of its own anchor"
+            raise InputError(what, where=self._at(event), fix="Write the value itself: it cannot hold itself.")
         if event.anchor is None or event.anchor not in self.anchors:
             what = f"the alias {quote(str(event.anchor))} has no anchor before it"
             raise InputError(what, where=self._at(event), fix="Write the value itself, or put a text in quotes.")

@@ -156,7 +156,7 @@ def test_byte_order_marks_and_line_ends_of_windows_are_accepted(content: bytes) 
         (
             'minver = "2.10"',
             "minver = 2.10",
-            "torch.minver: expected a string, found a number, '2.10'\n  Put it in quotes",
+            'torch.minver: 2.10 without quotes is the number 2.1 to TOML, not a version\n  Write "2.10".',
         ),
         ('"torch-ext/binding.cpp"', '"../binding.cpp"', "torch.src[0]: '../binding.cpp' leaves the project"),
         ('"gemm/first.hip"', '"/etc/passwd"', "kernel.first.src[0]: '/etc/passwd' leaves the project"),
