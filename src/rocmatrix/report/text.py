@@ -19,8 +19,11 @@ _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def visible(text: str) -> str:
-    """Return the text with every control character written out; line ends and tabs (as spaces) stay."""
-    lines = text.replace("\r\n", "\n").expandtabs(4)
+    """Return the text with every control character written out; line ends and tabs (as spaces) stay.
+
+    So is a brace of ``${{``, which would be an expression where a message is pasted into a workflow.
+    """
+    lines = text.replace("\r\n", "\n").expandtabs(4).replace("${{", "$\\x7b{")
     return "".join(character if _harmless(character) else _written_out(character) for character in lines)
 
 
