@@ -153,6 +153,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "the key 'rocm' is there twice",
         "Remove one",
     ),
+    _manifest("duplicate tables", "[torch]", "[torch]\n[[torch]]", ":10: ", "the table '[[torch]]' is there", "Remove"),
     _manifest(
         "huge numbers",
         "version = 1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rocmatrix.plan.audit_choice import AUDIT_RULES, AuditChoice, Waiver
-from rocmatrix.plan.matrix_fields import LONGEST_REASON, reason
+from rocmatrix.plan.matrix_fields import LONGEST_REASON, reason, require_no_command
 from rocmatrix.plan.node import Node
 from rocmatrix.plan.text import place, quote
 
@@ -63,10 +63,18 @@ def _waiver(node: Node) -> Waiver:
     return Waiver(
         rule=keys["rule"].choice(AUDIT_RULES),
         reason=reason(keys["reason"]),
-        match=keys["match"].string() if "match" in keys else None,
+        match=_match(keys["match"]) if "match" in keys else None,
         variants=_patterns(keys["variants"]) if "variants" in keys else (),
         where=place(node.where),
     )
+
+
+def _match(node: Node) -> str:
+    text = node.string()
+    if not text.isprintable():
+        raise node.error(f"{quote(text)} has characters that do not print", "Remove them.")
+    require_no_command(node, text)
+    return text
 
 
 def _patterns(node: Node) -> tuple[str, ...]:

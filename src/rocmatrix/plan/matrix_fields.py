@@ -97,8 +97,16 @@ def build_arguments(node: Node) -> dict[str, str]:
             raise value.error(f"{quote(name)} is not the name of a build argument", fix)
         if not text.isprintable() or len(text) > LONGEST_REASON:
             raise value.error(f"must be at most {LONGEST_REASON} printable characters, found {quote(text)}")
+        require_no_command(value, text)
         made[name] = text
     return made
+
+
+def require_no_command(node: Node, text: str) -> None:
+    """Refuse a text that the logs of GitHub's workflows would act on; raises ``InputError``."""
+    if acts_on_workflows(text):
+        fix = "Say it in words: reports are shown in the logs of GitHub's workflows, which act on commands in them."
+        raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
 
 
 def reason(node: Node) -> str:
@@ -108,9 +116,7 @@ def reason(node: Node) -> str:
         raise node.error(
             f"must be 1 to {LONGEST_REASON} printable characters, found {quote(text)}", "Say why; reports show it."
         )
-    if acts_on_workflows(text):
-        fix = "Say it in words: reports are shown in the logs of GitHub's workflows, which act on commands in them."
-        raise node.error(f"{quote(text)} has a workflow's command or expression", fix)
+    require_no_command(node, text)
     return text
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from rocmatrix.errors import InputError
 from rocmatrix.plan.text import allowed, in_words, quote
 
+_PLAIN_DIGITS = "Write plain decimal digits, at most 18, and no zero in front."
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
@@ -68,7 +69,7 @@ class Node:
         """Return a plain decimal whole number of at least ``lowest``; raises ``InputError`` for anything else."""
         self._require(Kind.INTEGER, fix)
         if not _WHOLE_NUMBER.fullmatch(self.text) or int(self.text) < lowest:
-            raise self.error(f"{quote(self.text)} is not a whole number from {lowest} on", fix)
+            raise self.error(f"{quote(self.text)} is not a whole number from {lowest} on", fix or _PLAIN_DIGITS)
         return int(self.text)
 
     def elements(self, fix: str | None = None) -> tuple[Node, ...]:

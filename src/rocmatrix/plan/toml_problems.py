@@ -9,7 +9,7 @@ from rocmatrix.plan.text import quote
 
 _POSITION = re.compile(r"(.*) \(at (?:line ([0-9]+), column [0-9]+|end of document)\)", re.DOTALL)
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_.-]|"[^"\n]*"|'[^'\n]*')+)\s*=""")
-_TABLE = re.compile(r"\s*(\[\[?[^\]\n]*\]\]?)")
+_TABLE = re.compile(r"\s*(\[[^\[\]\n]+\]|\[\[[^\[\]\n]+\]\])\s*(?:#.*)?")
 _INLINE_KEY = re.compile(r"Duplicate inline table key '(.*)'", re.DOTALL)
 _LONG_NUMBER = re.compile(r"(?<![\w\"'])[0-9][0-9_]{3999,}")
 _BRACKET = re.compile(r"[\[{\]}\n]")
@@ -59,7 +59,8 @@ def _twice(problem: str, lines: list[str]) -> str | None:
     """Return what a problem of the last of these lines says is there twice, ``None`` if it says something else."""
     if inline := _INLINE_KEY.fullmatch(problem):
         return f"the key {quote(inline[1])}"
-    if problem.startswith("Cannot declare") and (table := _TABLE.match(lines[-1])):
+    declared = problem.startswith("Cannot declare") or problem == "Cannot overwrite a value"
+    if declared and (table := _TABLE.fullmatch(lines[-1])):
         return f"the table {quote(table[1])}"
     if problem == "Cannot overwrite a value":  # said where the value ends, which may be lines after its key
         key = next((found for line in reversed(lines) if (found := _KEY.match(line))), None)

@@ -144,6 +144,17 @@ def complaint(content: bytes) -> str:
         ),
         ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {"A;B": x}}', "'A;B' is not the name of a build argument\n  Use"),
         ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {A: "a\\nb"}}', "500 printable characters, found 'a\\nb'"),
+        ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {A: "${{ x }}"}}', "A: '$\\x7b{ x }}' has a workflow's command"),
+        (
+            "[gemm]",
+            '[{path: gemm, audit: {waive: [{rule: needed, reason: x, match: "\\e[31m"}]}}]',
+            "waive[0].match: '\\x1b[31m' has characters that do not print",
+        ),
+        (
+            "[gemm]",
+            '[{path: gemm, audit: {waive: [{rule: needed, reason: x, match: "::error::"}]}}]',
+            "waive[0].match: '::error::' has a workflow's command",
+        ),
         ("schema: 1", "schema: 1\nexclude: [{reason: x}]", "3: exclude[0]: excludes everything"),
         ("schema: 1", 'schema: 1\ninclude: [{torch: "2.12"}]', "3: include[0]: lacks rocm"),
         ("schema: 1", "schema: 1\ninclude: 3", "3: include: expected a list, found a whole number, '3'"),
