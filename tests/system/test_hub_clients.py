@@ -129,6 +129,23 @@ def test_a_commit_is_all_of_its_operations(hub: RunningHub, repository: str, tmp
     assert {exchange.endpoint for exchange in hub.traffic.exchanges} >= {"lfs-part", "lfs-complete", "lfs-put"}
 
 
+@pytest.mark.parametrize(
+    ("beginning", "large"),
+    [
+        (b"a\0b", True),
+        (b"\xff\xfe" * 300, True),
+        (("é" * 400).encode(), False),
+        (("x" + "é" * 400).encode(), False),
+        (b"plain\n", False),
+    ],
+)
+def test_what_is_no_text_goes_to_lfs(hub: RunningHub, repository: str, beginning: bytes, *, large: bool) -> None:
+    commit(hub, repository, CommitOperationAdd("file", beginning))
+    (row,) = hub.api().get_paths_info(repository, ["file"], repo_type=KERNEL, revision="v1")
+    assert isinstance(row, RepoFile)
+    assert (row.lfs is not None) == large
+
+
 def test_the_same_files_again_are_no_commit_and_no_upload(hub: RunningHub, repository: str) -> None:
     head = commit(hub, repository, *variants())
     hub.traffic.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -116,7 +117,7 @@ def _mode(file: _File, listing: Listing, attributes: bytes, ignored: IgnoreFilte
         sample = base64.b64decode(file.sample, validate=True)
     except ValueError as err:  # binascii.Error is one, and so is a character that is not ASCII
         raise RefusalError(400, f"the sample of {path!r} is not base64") from err
-    large = commits.is_large(attributes, path) or file.size > regular or b"\0" in sample
+    large = commits.is_large(attributes, path) or file.size > regular or _is_binary(sample)
     row: dict[str, object] = {
         "path": path,
         "uploadMode": "lfs" if large else "regular",
@@ -126,6 +127,15 @@ def _mode(file: _File, listing: Listing, attributes: bytes, ignored: IgnoreFilte
     if present and not present.folder:
         row["oid"] = present.large.oid if present.large else present.oid
     return row
+
+
+def _is_binary(sample: bytes) -> bool:
+    """Whether the beginning of a file is no text: it has a zero byte or is not UTF-8; its last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return True
+    return b"\0" in sample
 
 
 def _parts(path: str) -> list[str]:
