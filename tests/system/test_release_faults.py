@@ -77,8 +77,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     shutil.copytree(folder / "hub", copied / "hub")
     with serving(copied) as hub:
         release(hub, source)
-        after = tree(hub, BRANCH)
         requests = tuple(exchange.endpoint for exchange in hub.traffic.exchanges)
+        after = tree(hub, BRANCH)
     return Prepared(folder=folder / "hub", source=source, before=before, after=after, requests=requests)
 
 
