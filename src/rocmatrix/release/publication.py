@@ -22,7 +22,7 @@ from rocmatrix.release.view import View
 from rocmatrix.release.withdrawn import read_withdrawn, with_section
 
 MAIN, CARD = "main", "README.md"
-_RESTARTS = 5
+RESTARTS = 5
 """How often a release begins anew because somebody else committed meanwhile."""
 
 
@@ -97,7 +97,7 @@ class Publication:
             ReleaseError: it is refused, or the Hub does not answer; users load what they loaded before, or the complete
                 new state.
         """
-        for _ in range(_RESTARTS):
+        for _ in range(RESTARTS):
             try:
                 return self._run()
             except MovedError as err:

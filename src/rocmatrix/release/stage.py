@@ -13,7 +13,7 @@ from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, PlannedKernel
 from rocmatrix.release.card import CardFacts, make_card
-from rocmatrix.release.content import read_content
+from rocmatrix.release.content import Content, read_content
 from rocmatrix.release.gates import Allowances, require_allowed, require_complete, require_unchanged
 from rocmatrix.release.hub import Hub
 from rocmatrix.release.journal import Journal, JournalFile
@@ -104,15 +104,18 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
         release=release,
         commit=commit,
     )
-    pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in request.compat.pairs for rocm in row.rocm)
-    drop = request.allowances.drop
     return Wanted(
         release=release,
-        expectations=Expectations(content=content, plan=request.plan, pairs=pairs, drop=drop),
+        expectations=_expectations(request, content),
         message=f"{request.kernel.name} {release.tag}\n\nFrom {release.source} at {commit}.",
         card=make_card(facts, request.project),
         source_commit=commit,
     )
+
+
+def _expectations(request: Request, content: Content) -> Expectations:
+    pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in request.compat.pairs for rocm in row.rocm)
+    return Expectations(content=content, plan=request.plan, pairs=pairs, drop=request.allowances.drop)
 
 
 def _ask(gate: Callable[[], T], object_to: Objection) -> T | None:
@@ -152,17 +155,8 @@ def publish(
     def tell(message: str) -> None:
         emit(Notice(level="info", message=message, where=kernel.name))
 
-    journal = JournalFile(
-        store.kernel_folder(kernel.name) / JOURNAL if keep_journal else None,
-        Journal(
-            kernel=kernel.name,
-            hub=hub.name,
-            repository=kernel.repo_id,
-            tag=wanted.release.tag,
-            source_commit=wanted.source_commit,
-            credential=credential,
-        ),
-    )
+    path = store.kernel_folder(kernel.name) / JOURNAL if keep_journal else None
+    journal = JournalFile(path, _journal(wanted, hub, credential))
     persistence = Persistence(SystemClock(), patience or Patience(), tell)
     view = View(hub=hub, persistence=persistence, repository=kernel.repo_id)
     try:
@@ -172,3 +166,16 @@ def publish(
         raise
     journal.end("already released" if released.already else "released")
     return released
+
+
+def _journal(wanted: Wanted, hub: Hub, credential: str) -> Journal:
+    """Return the journal of a release that begins."""
+    kernel = wanted.expectations.content.kernel
+    return Journal(
+        kernel=kernel.name,
+        hub=hub.name,
+        repository=kernel.repo_id,
+        tag=wanted.release.tag,
+        source_commit=wanted.source_commit,
+        credential=credential,
+    )

@@ -12,13 +12,11 @@ from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.release.content import Content
 from rocmatrix.release.final_tree import change, holds, owners
 from rocmatrix.release.hub import Change, MovedError
-from rocmatrix.release.publication import CARD, MAIN
+from rocmatrix.release.publication import CARD, MAIN, RESTARTS
 from rocmatrix.release.source_tag import previous_release, read_version
 from rocmatrix.release.trees import LocalFile, Tree, file_of, file_on_disk, in_variant
 from rocmatrix.release.view import View
 from rocmatrix.release.withdrawn import LIST, Withdrawal, list_of, read_withdrawn, with_section
-
-_RESTARTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
     if version is None or tag not in view.references().tags:
         known = ", ".join(sorted(view.references().tags)) or "none"
         raise InputError(f"there is no release {tag}", where=view.repository, fix=f"Its releases are: {known}.")
-    for _ in range(_RESTARTS):
+    for _ in range(RESTARTS):
         try:
             withdrawn = _note(view, Withdrawal(tag=tag, reason=reason), tell)
             return _restore(view, kernel, tag, {each.tag for each in withdrawn}, tell)
