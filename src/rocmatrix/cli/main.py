@@ -15,6 +15,7 @@ from rocmatrix.cli import (
     diff,
     doctor,
     failures,
+    gate,
     hub,
     matrix,
     plan,
@@ -43,6 +44,7 @@ VERBS: tuple[Verb, ...] = (
     diff.VERB,
     why.VERB,
     hub.VERB,
+    gate.VERB,
     doctor.VERB,
     matrix.VERB,
 )
