@@ -36,6 +36,9 @@ R = TypeVar("R", BuildRecord, AuditRecord, CheckRecord)
 
 _FILE_NAMES: dict[type, str] = {BuildRecord: "build.json", AuditRecord: "audit.json", CheckRecord: "check.json"}
 _MARKER = "CACHEDIR.TAG"
+NOT_DONE = "not done before"
+"""Reason of a record that was never written."""
+
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -120,24 +123,25 @@ class Store:
         """Write a stage's record beside the payload it speaks of."""
         atomic.write_file(self._record_path(record.unit, type(record)), document.to_json(record))
 
-    def read_record(self, unit: UnitId, kind: type[R]) -> R | Absent:
+    def read_record(self, unit: UnitId, kind: type[R], *, artifact: Digest | None = None) -> R | Absent:
         """Return a stage's record, or why there is none to rely on.
 
         A record counts as absent if it does not parse, speaks of another unit, or names an artifact digest that the
-        payload beside it does not have. The record of a failed build speaks of no artifact.
+        payload beside it does not have, or, where the payload lies elsewhere, that is not ``artifact``. The record of a
+        failed build speaks of no artifact.
         """
         path = self._record_path(unit, kind)
         try:
             record = document.from_json(path.read_bytes(), kind)
         except FileNotFoundError:
-            return Absent(reason="not done before")
+            return Absent(reason=NOT_DONE)
         except (OSError, document.DocumentError) as err:
             return Absent(reason=f"{path.name} cannot be read: {err}")
         if record.schema != RECORD_SCHEMA:
             return Absent(reason=f"{path.name} has schema {record.schema}, not {RECORD_SCHEMA}")
         if record.unit != unit:
             return Absent(reason=f"{path.name} speaks of {record.unit}")
-        if record.artifact_digest is not None and record.artifact_digest != self.payload_digest(unit):
+        if record.artifact_digest is not None and record.artifact_digest != (artifact or self.payload_digest(unit)):
             return Absent(reason=f"the payload is not the one that {path.name} speaks of")
         return record
 

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import argparse
 
-from rocmatrix.cli.options import Verb, add_reuse
+from rocmatrix.cli.options import Verb, add_reuse, named_path
 from rocmatrix.errors import ExitCode
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
     add_reuse(parser)
+    parser.add_argument(
+        "--from",
+        dest="parts",
+        nargs="+",
+        action="extend",
+        type=named_path,
+        default=[],
+        metavar="DIR",
+        help="first merge these output folders of other machines into --out",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Do the verb and return its exit code."""
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import present  # noqa: PLC0415
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.collect.parts import merge_parts  # noqa: PLC0415
+    from rocmatrix.store import Store  # noqa: PLC0415
 
+    if arguments.parts:
+        store = Store(arguments.out)
+        with store.exclusive(), reporter_of(arguments) as reporter:
+            merge_parts(arguments.parts, store, reporter.emit)
     return present(arguments, pipeline.collect)
 
 

@@ -1,0 +1,145 @@
+"""Output folders of several machines, merged into one: what each of them built, audited and checked.
+
+Of every unit there may be one artifact only: two machines that made different bytes of the same inputs are a fault that
+nobody should choose between. Records are taken only where they speak of that artifact.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rocmatrix import digest
+from rocmatrix.digest import Digest
+from rocmatrix.errors import InputError
+from rocmatrix.events import Emit, Notice
+from rocmatrix.plan.model import Plan, Unit
+from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Tested
+from rocmatrix.store import NOT_DONE, Absent, Store
+
+_R = TypeVar("_R", AuditRecord, CheckRecord)
+
+_EVIDENCE = (Tested.UNTESTED, Tested.EMULATED, Tested.OTHER_GPU, Tested.MI300X)
+"""From the weakest to the best."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """A record and the output folder that it lies in."""
+
+    store: Store
+    record: BuildRecord
+
+
+def merge_parts(parts: Sequence[Path], into: Store, emit: Emit) -> None:
+    """Merge output folders into one; units that no part has stay as they are there.
+
+    The folder that is merged into takes part in the comparison, so that merging twice changes nothing. Checks may come
+    without their payload, as a machine with a GPU leaves them: a failed one is kept before all others, then that of the
+    best evidence.
+
+    Raises:
+        InputError: a part is no output folder, has another plan, or another artifact of the same unit.
+    """
+    plan = _one_plan(parts, into)
+    stores = [Store(part) for part in parts]
+    if not into.plan_path.is_file():
+        into.write_plan(plan)
+    for unit in plan.units:
+        _merge_unit(unit, stores, into, emit)
+
+
+def _one_plan(parts: Sequence[Path], into: Store) -> Plan:
+    """Return the plan that all folders agree on.
+
+    Raises:
+        InputError: one is no output folder, none has a plan, or two differ.
+    """
+    for part in parts:
+        if not part.is_dir():
+            fix = "Name the --out folders of other machines."
+            raise InputError("this is no output folder", where=str(part), fix=fix)
+    stores = [store for store in (into, *map(Store, parts)) if store.plan_path.is_file()]
+    if not stores:
+        raise InputError("no part has a plan", where="--from", fix="Bring plan.json of the machine that planned.")
+    plan = stores[0].read_plan()
+    for store in stores[1:]:
+        if store.read_plan() != plan:
+            fix = "Build all parts from the same commit with the same --matrix and --toolchain."
+            raise InputError(f"its plan is not that of {stores[0].plan_path}", where=str(store.plan_path), fix=fix)
+    return plan
+
+
+def _merge_unit(unit: Unit, parts: Sequence[Store], into: Store, emit: Emit) -> None:
+    stores = [into, *parts]
+    built = [_Found(store=store, record=record) for store in stores if (record := _build(store, unit, emit))]
+    made = [found for found in built if found.record.artifact_digest is not None]
+    for other in made[1:]:
+        if other.record.artifact_digest != made[0].record.artifact_digest:
+            raise InputError(
+                f"two machines made different artifacts of it: {made[0].record.artifact_digest} in "
+                f"{made[0].store.root} and {other.record.artifact_digest} in {other.store.root}",
+                where=unit.id,
+                fix="Find out why the bytes differ (`rocmatrix audit A --against B`), and build it once.",
+            )
+    if not built:
+        return
+    chosen = (made or built)[0]
+    if chosen.store is not into:
+        _take(unit, chosen, into)
+    if (artifact := chosen.record.artifact_digest) is not None:
+        for audit in list(_records(stores, unit, AuditRecord, artifact, emit))[:1]:
+            into.write_record(audit)
+        if checks := list(_records(stores, unit, CheckRecord, artifact, emit)):
+            into.write_record(max(checks, key=_weight))
+
+
+def _build(store: Store, unit: Unit, emit: Emit) -> BuildRecord | None:
+    record = store.read_record(unit.id, BuildRecord)
+    if isinstance(record, BuildRecord):
+        return record
+    if record.reason != NOT_DONE:
+        said = f"{unit.id}: its build does not count: {record.reason}"
+        emit(Notice(level="warning", message=said, where=str(store.root)))
+    return None
+
+
+def _take(unit: Unit, found: _Found, into: Store) -> None:
+    """Copy a unit's payload, build record and log.
+
+    Raises:
+        InputError: its payload has a link: what that leads to is not of this build.
+    """
+    payload, log = found.store.payload(unit.id), found.store.build_log(unit.id)
+    into.discard_payload(unit.id)
+    if found.record.artifact_digest is not None:
+        link = next((path for path in payload.rglob("*") if path.is_symlink()), None)
+        if link:
+            raise InputError("this is a link, and no payload has one", where=str(link), fix="Build the unit again.")
+        with into.scratch("merge") as scratch:
+            shutil.copytree(payload, scratch / "payload", copy_function=shutil.copyfile)
+            if digest.of_folder(scratch / "payload") != found.record.artifact_digest:
+                raise InputError("it changed while it was read", where=str(payload), fix="Run the command again.")
+            into.replace_payload(unit.id, scratch / "payload")
+    if log.is_file() and not log.is_symlink():
+        into.unit_folder(unit.id).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, into.build_log(unit.id))
+    into.write_record(found.record)
+
+
+def _records(stores: Iterable[Store], unit: Unit, kind: type[_R], artifact: Digest, emit: Emit) -> Iterator[_R]:
+    """Yield the records of a kind that speak of an artifact, also from folders that lack the payload itself."""
+    for store in stores:
+        record = store.read_record(unit.id, kind, artifact=artifact)
+        if not isinstance(record, Absent):
+            yield record
+        elif record.reason != NOT_DONE:
+            said = f"{unit.id}: its record does not count: {record.reason}"
+            emit(Notice(level="warning", message=said, where=str(store.root)))
+
+
+def _weight(check: CheckRecord) -> tuple[bool, int]:
+    return check.outcome is Outcome.FAILED, _EVIDENCE.index(check.tested)

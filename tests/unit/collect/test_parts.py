@@ -1,0 +1,171 @@
+"""Merging what several machines left: one artifact for each unit, and records that speak of it."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rocmatrix.cli.main import main
+from rocmatrix.collect.parts import merge_parts
+from rocmatrix.errors import ExitCode, InputError
+from rocmatrix.events import Event, Notice
+from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Tested
+from rocmatrix.store import Store
+from tests.unit.collect.conftest import SECOND, Project
+from tests.unit.conftest import UNIT
+
+Machine = Callable[[str], Project]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, project: Project) -> Machine:
+    """Return a function that gives another machine, with the same sources and plan."""
+
+    def make(name: str) -> Project:
+        made = Project(tmp_path / name, project.plan)
+        made.store.write_plan(project.plan)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Store:
+    return Store(tmp_path / "merged")
+
+
+def merge(into: Store, *parts: Path) -> list[str]:
+    events: list[Event] = []
+    merge_parts(parts, into, events.append)
+    return [event.message for event in events if isinstance(event, Notice)]
+
+
+def test_units_of_two_machines_come_together_and_merging_again_changes_nothing(machine: Machine, into: Store) -> None:
+    one, two = machine("one"), machine("two")
+    one.go_through(UNIT)
+    two.go_through(SECOND)
+    assert merge(into, one.store.root, two.store.root) == []
+    for unit, project in ((UNIT, one), (SECOND, two)):
+        assert into.payload_digest(unit) == project.store.payload_digest(unit)
+        for kind in (BuildRecord, AuditRecord, CheckRecord):
+            assert into.read_record(unit, kind) == project.store.read_record(unit, kind)  # type: ignore[type-var]
+    before = {path: path.read_bytes() for path in into.root.rglob("*") if path.is_file()}
+    merge(into, one.store.root, two.store.root)
+    assert {path: path.read_bytes() for path in into.root.rglob("*") if path.is_file()} == before
+
+
+def test_two_artifacts_of_one_unit_are_refused_with_both_folders(machine: Machine, into: Store) -> None:
+    one, two = machine("one"), machine("two")
+    one.go_through()
+    two.build(SECOND)
+    shutil.copytree(two.store.payload(SECOND), two.root / "other")
+    (two.root / "other" / "__init__.py").write_text("# other bytes\n")
+    two.build()
+    artifact = two.store.replace_payload(UNIT, two.root / "other")
+    record = two.store.read_record(SECOND, BuildRecord)
+    assert isinstance(record, BuildRecord)
+    two.store.write_record(_of(record, artifact))
+    with pytest.raises(InputError) as refused:
+        merge(into, one.store.root, two.store.root)
+    assert str(one.store.root) in str(refused.value)
+    assert str(two.store.root) in str(refused.value)
+    assert into.payload_digest(UNIT) is None
+
+
+def _of(record: BuildRecord, artifact: object) -> BuildRecord:
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    return replace(record, unit=UNIT, artifact_digest=artifact)  # type: ignore[arg-type]
+
+
+def check_only(project: Project) -> Path:
+    """Leave nothing but check.json of the unit, as a machine does that only runs cases."""
+    folder = project.store.unit_folder(UNIT)
+    shutil.rmtree(folder / "payload")
+    for name in ("build.json", "audit.json"):
+        (folder / name).unlink(missing_ok=True)
+    return project.store.root
+
+
+@pytest.mark.parametrize("gpu_first", [True, False])
+def test_the_best_evidence_is_kept_of_checks_that_come_without_the_payload(
+    machine: Machine, into: Store, *, gpu_first: bool
+) -> None:
+    built, emulated, gpu = machine("built"), machine("emulated"), machine("gpu")
+    for project in (built, emulated, gpu):
+        project.build()
+    built.audit()
+    emulated.check(tested=Tested.EMULATED)
+    gpu.check(tested=Tested.MI300X)
+    checks = [check_only(emulated), check_only(gpu)]
+    merge(into, built.store.root, *(reversed(checks) if gpu_first else checks))
+    record = into.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert record.tested is Tested.MI300X
+
+
+def test_a_failed_check_is_kept_before_a_better_one_that_passed(machine: Machine, into: Store) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.build()
+    built.audit()
+    built.check(outcome=Outcome.FAILED, tested=Tested.EMULATED)
+    gpu.build()
+    gpu.check(tested=Tested.MI300X)
+    merge(into, built.store.root, check_only(gpu))
+    record = into.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert record.outcome is Outcome.FAILED
+
+
+def test_a_check_of_another_artifact_does_not_count_and_is_said(machine: Machine, into: Store) -> None:
+    built, other = machine("built"), machine("other")
+    built.build()
+    other.build(SECOND)
+    other.store.unit_folder(SECOND).rename(other.store.unit_folder(UNIT))
+    other.check()
+    notices = merge(into, built.store.root, check_only(other))
+    assert any("its record does not count" in notice for notice in notices), notices
+    assert not isinstance(into.read_record(UNIT, CheckRecord), CheckRecord)
+
+
+def test_a_failed_build_is_brought_along_and_a_good_one_wins(machine: Machine, into: Store) -> None:
+    bad, good = machine("bad"), machine("good")
+    bad.build(outcome=Outcome.FAILED, error="gemm.hip:3:1: error: no")
+    merge(into, bad.store.root)
+    record = into.read_record(UNIT, BuildRecord)
+    assert isinstance(record, BuildRecord)
+    assert record.outcome is Outcome.FAILED
+    good.build()
+    merge(into, bad.store.root, good.store.root)
+    assert into.payload_digest(UNIT) == good.store.payload_digest(UNIT)
+
+
+def test_a_link_in_a_payload_is_refused(machine: Machine, into: Store, tmp_path: Path) -> None:
+    part = machine("part")
+    part.go_through()
+    (tmp_path / "secret").write_bytes((part.store.payload(UNIT) / "__init__.py").read_bytes())
+    (part.store.payload(UNIT) / "__init__.py").unlink()
+    (part.store.payload(UNIT) / "__init__.py").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match="this is a link"):
+        merge(into, part.store.root)
+    assert into.payload_digest(UNIT) is None
+
+
+def test_what_is_no_part_or_has_another_plan_is_one_message(
+    machine: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    one, other = machine("one"), machine("other")
+    other.store.write_plan(replace(one.plan, warnings=("another",)))
+    out = ["--out", str(tmp_path / "merged")]
+    for parts, said in (
+        ([str(tmp_path / "nowhere")], "this is no output folder"),
+        ([str(tmp_path)], "no part has a plan"),
+        ([str(one.store.root), str(other.store.root)], "its plan is not that of"),
+    ):
+        assert main(["collect", *out, "--from", *parts]) == ExitCode.INPUT
+        printed = capsys.readouterr().err
+        assert said in printed
+        assert "Traceback" not in printed
