@@ -17,6 +17,7 @@ GROUPS = PROJECT["dependency-groups"]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SOURCES = {
     "pip": GROUPS["pip"],
+    "release": [*PROJECT["project"]["dependencies"], *EXTRAS["release"]],
     "run": DEPENDENCIES,
     "test": [*DEPENDENCIES, *EXTRAS["hub"], *EXTRAS["release"], *GROUPS["test"]],
     "torch": GROUPS["torch"],
