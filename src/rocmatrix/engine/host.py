@@ -25,6 +25,7 @@ from typing import IO
 
 from rocmatrix.engine import watch
 from rocmatrix.engine.interface import Command, Completed
+from rocmatrix.engine.paths import PathMap, Place
 from rocmatrix.engine.watch import kill_session
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.records import Isolation
@@ -49,6 +50,17 @@ class HostEngine:
         self._running: set[int] = set()
         self._watcher: subprocess.Popen[str] | None = None
         self._interrupted = False
+
+    @property
+    def ninja(self) -> str:
+        """Path of the ninja in this Python's environment."""
+        import ninja  # noqa: PLC0415 - only where something is built
+
+        return str(Path(ninja.BIN_DIR) / "ninja")
+
+    def paths(self, places: tuple[Place, ...]) -> PathMap:  # noqa: ARG002 - the protocol's argument
+        """Return that nothing changes: commands see this machine's files."""
+        return PathMap()
 
     def run(self, command: Command) -> Completed:
         """Run a command to its end and return how it ended.
@@ -75,6 +87,12 @@ class HostEngine:
             self._interrupted = True
             for session in self._running:
                 kill_session(session)
+
+    def release(self, room: str) -> None:
+        """Do nothing: commands that belong together share nothing here."""
+
+    def close(self) -> None:
+        """Do nothing: whatever a command started has ended with it."""
 
     def _start(self, command: Command, home: Path) -> subprocess.Popen[bytes]:
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from rocmatrix.engine.paths import Place
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import Gate, ToolchainIdentity
@@ -33,6 +34,9 @@ class BuildRequest:
             namespace and ``PyInit_`` suffix.
         output: path of the shared object to make.
         cxx_standard: C++ standard of the binding, e.g. ``c++20``.
+        places: the folders above as an engine with a file system of its own has them. Of the writable ones only that of
+            ``output`` is brought back; a gate that reads ``work`` does so by a command in ``room``.
+        room: what commands of this unit, gates among them, belong to (``Command.room``).
     """
 
     unit: Unit
@@ -45,6 +49,8 @@ class BuildRequest:
     extension: str
     output: Path
     cxx_standard: str
+    places: tuple[Place, ...] = ()
+    room: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,7 @@ class Step:
         depfile: Make-style dependency file that the command writes, if it does.
         environment: variables that the command needs on top of the engine's.
         takes_long: a minute or more, so that people should be told before.
+        places: files of this machine that the command uses beside those of the request, such as a program of ours.
     """
 
     label: str
@@ -68,6 +75,7 @@ class Step:
     depfile: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
     takes_long: bool = False
+    places: tuple[Place, ...] = ()
 
 
 class Toolchain(Protocol):
