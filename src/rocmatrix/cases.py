@@ -43,7 +43,7 @@ class Case:
         reference: called with the arguments by name, returns the expected result in float64, shaped like the op's.
         rtol: tolerance relative to the magnitude of the reference.
         atol: absolute tolerance; an element passes if ``|got - want| <= atol + rtol * |want|``; NaN passes where the
-            reference is NaN.
+            reference is NaN, an infinity where the reference is the same one.
         cost: floating-point operations of the case, for budgets.
         seed: start of the random numbers; the same seed makes the same arguments everywhere.
     """

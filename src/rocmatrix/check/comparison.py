@@ -34,7 +34,10 @@ class Comparison:
 
 
 def compare(got: Array, want: NDArray[np.float64], *, rtol: float, atol: float) -> Comparison:
-    """Compare a result with its reference: ``|got - want| <= atol + rtol * |want|``, and NaN where the reference is."""
+    """Compare a result with its reference: ``|got - want| <= atol + rtol * |want|``, and NaN where the reference is.
+
+    An infinite reference asks for the same infinity.
+    """
     if got.shape != want.shape:
         detail = f"the result has the shape {got.shape}, the reference {want.shape}"
         return Comparison(passed=False, max_abs_error=LARGEST, max_rel_error=LARGEST, detail=detail, share=0.0)
@@ -44,9 +47,9 @@ def compare(got: Array, want: NDArray[np.float64], *, rtol: float, atol: float) 
         found = got.astype(np.float64)
         errors = np.abs(found - want)
         both_nan = np.isnan(found) & np.isnan(want)
-        errors[both_nan] = 0.0
+        errors[both_nan | (found == want)] = 0.0  # the distance of two infinities is NaN
         errors[np.isnan(errors)] = np.inf
-        magnitudes = np.where(np.isnan(want), 0.0, np.abs(want))
+        magnitudes = np.where(np.isfinite(want), np.abs(want), 0.0)
         right = errors <= atol + rtol * magnitudes
         relative = np.divide(errors, magnitudes, out=np.zeros_like(errors), where=magnitudes > 0)
     return Comparison(

@@ -33,6 +33,14 @@ def test_a_number_where_the_reference_is_nan_fails() -> None:
     assert "at [1, 1] it is 5 instead of nan" in made.detail
 
 
+def test_an_infinite_reference_asks_for_the_same_infinity() -> None:
+    want = np.array([np.inf, -np.inf])
+    assert compare(np.array([np.inf, -np.inf], np.float32), want, rtol=0.0, atol=0.0).passed
+    for wrong in ([np.inf, 1.0], [-np.inf, -np.inf], [np.inf, np.nan]):
+        made = compare(np.array(wrong), want, rtol=0.5, atol=0.5)
+        assert (made.passed, made.share) == (False, 0.5), "half of infinity is no tolerance"
+
+
 def test_another_shape_fails_though_it_could_be_broadcast() -> None:
     made = compare(np.zeros((1, 2)), np.zeros((2, 2)), rtol=1.0, atol=1.0)
     assert (made.passed, made.max_abs_error) == (False, LARGEST)
@@ -46,6 +54,12 @@ def test_eight_bit_floats_and_nothing_at_all() -> None:
     assert compare(np.zeros((0, 3), np.float32), np.zeros((0, 3)), rtol=0.0, atol=0.0).passed
 
 
+def _is_right(got: float, want: float, tolerance: float) -> bool:
+    if np.isnan(want):
+        return bool(np.isnan(got))
+    return got == want if np.isinf(want) else bool(np.isfinite(got)) and abs(got - want) <= tolerance
+
+
 NUMBERS = st.floats(width=32) | st.just(float("nan"))
 
 
@@ -56,10 +70,7 @@ NUMBERS = st.floats(width=32) | st.just(float("nan"))
 )
 def test_the_verdict_is_the_rule_element_by_element(pairs: list[tuple[float, float]], rtol: float, atol: float) -> None:
     got, want = (np.array(values, np.float64) for values in zip(*pairs, strict=True))
-    right = [
-        np.isnan(g) if np.isnan(w) else bool(np.isfinite(g)) and abs(g - w) <= atol + rtol * abs(w)
-        for g, w in zip(got, want, strict=True)
-    ]
+    right = [_is_right(g, w, atol + rtol * abs(w)) for g, w in zip(got, want, strict=True)]
     made = compare(got, want, rtol=rtol, atol=atol)
     assert made.passed == all(right)
     assert np.isfinite([made.max_abs_error, made.max_rel_error]).all()
