@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import constants, get_token
@@ -14,7 +15,9 @@ from huggingface_hub.errors import OIDCError
 from rocmatrix.errors import InputError, ReleaseError
 
 _RESOURCE, _ID_TOKEN, _TOKENS = "HF_OIDC_RESOURCE", "HF_OIDC_ID_TOKEN", ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-_SECRETS = (*_TOKENS, _ID_TOKEN, "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ROCMATRIX_HUB_TOKEN")
+GIT_TOKEN = "ROCMATRIX_GIT_TOKEN"  # noqa: S105 - the name of a variable
+SECRETS = (*_TOKENS, _ID_TOKEN, "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ROCMATRIX_HUB_TOKEN", GIT_TOKEN)
+"""Variables that hold credentials."""
 _MASK = "***"
 
 
@@ -59,10 +62,30 @@ def find_credential(endpoint: str) -> Credential:
     return Credential(token=token, source=named or "the login of huggingface_hub")
 
 
+def find_git_credential(address: str) -> Credential:
+    """Return the credential for a git host: ``ROCMATRIX_GIT_TOKEN``; for the client's own Hub also what its API takes.
+
+    Args:
+        address: of the host; the token of a Hub is not shown to another host.
+
+    Raises:
+        ReleaseError: there is none.
+    """
+    token = os.environ.get(GIT_TOKEN)
+    if token:
+        return Credential(token=token, source=GIT_TOKEN)
+    if urlsplit(address).netloc == urlsplit(constants.ENDPOINT).netloc:
+        return find_credential(constants.ENDPOINT)
+    raise ReleaseError(
+        f"there is no credential for {address}",
+        fix=f"Set {GIT_TOKEN} to a token that may push there; the Hub's own token is not shown to another host.",
+    )
+
+
 @contextmanager
 def without_secrets() -> Iterator[None]:
     """Take the variables that hold credentials out of the environment, so that programs started meanwhile lack them."""
-    taken = {name: os.environ.pop(name) for name in _SECRETS if name in os.environ}
+    taken = {name: os.environ.pop(name) for name in SECRETS if name in os.environ}
     try:
         yield
     finally:
