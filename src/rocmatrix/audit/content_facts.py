@@ -71,23 +71,36 @@ class PythonFile:
 
 
 class SignatureState(StrEnum):
-    """What can be said of ``metadata.json.sigstore`` without asking anybody whom to trust."""
+    """What can be said of ``metadata.json.sigstore``."""
 
     ABSENT = "absent"
+    MISSING = "missing"
+    """There is none, and a signer was asked for."""
     UNREADABLE = "unreadable"
     OTHER_CONTENT = "of other content"
     """It signs bytes that are not those of ``metadata.json``."""
     PRESENT = "present"
     """It signs the bytes of ``metadata.json``; whether the signature is good and whose it is was not verified."""
+    GOOD = "good"
+    """It was verified, and is of the signer whom it names; of one of those who were asked for, if any were."""
+    NOT_GOOD = "not good"
+    OTHER_SIGNER = "good, of a signer who was not asked for"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignatureFacts:
-    """State of the signature bundle; ``detail``: why it is unreadable, ``signer``: whom its certificate names."""
+    """State of the signature bundle.
+
+    Attributes:
+        detail: why it is unreadable, not good or not verified.
+        signer: whom its certificate names.
+        trust: which Sigstore verified it; ``""`` if none did.
+    """
 
     state: SignatureState
     detail: str = ""
     signer: str = ""
+    trust: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

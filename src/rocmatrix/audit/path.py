@@ -10,6 +10,7 @@ from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
 from rocmatrix.audit.policy import load_policy
 from rocmatrix.audit.reading import read_everything
 from rocmatrix.audit.rules import ROCM, RULES, judge
+from rocmatrix.audit.signature import SignatureCheck, verify_signature
 from rocmatrix.audit.summary import binary_facts, device_file_facts
 from rocmatrix.audit.torch_reader import NoTorch, TorchReader
 from rocmatrix.document import encodable
@@ -45,7 +46,13 @@ class PathAudit:
     signature: SignatureFacts | None = None
 
 
-def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool = False) -> PathAudit:
+def audit_path(
+    path: Path,
+    *,
+    torch: TorchReader | None = None,
+    published: bool = False,
+    signatures: SignatureCheck | None = None,
+) -> PathAudit:
     """Audit a variant directory or a shared object.
 
     What nobody promised is not held against it: without a matrix there are no promised archs, and the HIP runtime's
@@ -55,6 +62,7 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
         path: the directory or the file.
         torch: asks the torch that it is meant for; ``None`` if none can be asked.
         published: whether this was downloaded as a published kernel.
+        signatures: verifies the signature bundle; ``None`` if nobody can.
 
     Raises:
         InputError: there is no such path, it is neither a directory with files nor a file, or the directory is named
@@ -71,6 +79,10 @@ def audit_path(path: Path, *, torch: TorchReader | None = None, published: bool 
     expected = _expected(folder.name, facts)
     if published:
         expected = replace(expected, published=True, variant=expected.variant or _directory(path))
+    read = facts.contents.signature
+    if signatures is not None and read is not None:
+        found = verify_signature(folder, read, signatures)
+        facts = replace(facts, contents=replace(facts.contents, signature=found))
     facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))
     findings = judge(facts, expected, policy)
     return PathAudit(

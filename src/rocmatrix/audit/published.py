@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rocmatrix.audit.kernel_audit import BUILD_FOLDER, AuditSet
 from rocmatrix.audit.path import PathAudit, audit_path
+from rocmatrix.audit.signature import SignatureCheck
 from rocmatrix.audit.torch_reader import TorchReader
 from rocmatrix.errors import InputError, MissingRequirementError, RocmatrixError
 from rocmatrix.events import Emit, Notice
@@ -100,6 +101,7 @@ def audit_published(
     max_bytes: int,
     emit: Emit,
     torch: TorchReader | None = None,
+    signatures: SignatureCheck | None = None,
 ) -> PublishedAudit:
     """Download the variants of a published kernel and audit each.
 
@@ -109,6 +111,7 @@ def audit_published(
         max_bytes: how much may be downloaded.
         emit: told what is downloaded.
         torch: asks the torches that per-torch binaries are meant for.
+        signatures: verifies signature bundles; ``None`` if nobody can.
 
     Raises:
         InputError: there is no such repository or revision, it has no such variants, or they are larger than allowed.
@@ -129,7 +132,8 @@ def audit_published(
     with tempfile.TemporaryDirectory(prefix="rocmatrix-verify-") as folder:
         with _refusals(kernel):
             _download(api, kernel, commit, files, Path(folder))
-        audits = tuple(_audits(Path(folder), sorted({file.variant for file in files}), name, torch))
+        variants = sorted({file.variant for file in files})
+        audits = tuple(_audits(Path(folder), variants, name, torch, signatures))
     failed = any(audited.outcome is Outcome.FAILED for audited in audits)
     return PublishedAudit(
         path=name,
@@ -142,10 +146,13 @@ def audit_published(
     )
 
 
-def _audits(folder: Path, variants: Sequence[str], name: str, torch: TorchReader | None) -> Iterator[PathAudit]:
+def _audits(
+    folder: Path, variants: Sequence[str], name: str, torch: TorchReader | None, signatures: SignatureCheck | None
+) -> Iterator[PathAudit]:
     """Give the audit of each downloaded variant, under the name that it has on the Hub."""
     for variant in variants:
-        audited = audit_path(folder / BUILD_FOLDER / variant, torch=torch, published=True)
+        place = folder / BUILD_FOLDER / variant
+        audited = audit_path(place, torch=torch, published=True, signatures=signatures)
         shown = f"{name}/{BUILD_FOLDER}/{variant}"
         yield replace(audited, path=shown, prefix=shown)
 

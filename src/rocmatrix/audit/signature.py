@@ -1,8 +1,8 @@
 """Reader of ``metadata.json.sigstore``: whether it is a Sigstore bundle and which bytes it signs.
 
-The ``kernels`` client does not ask for a signature when it loads a kernel; ``kernels verify-signature`` does, and only
-that decides whether a signature is good and whether its signer is trusted. Here nothing is verified: what a bundle says
-about itself is compared with the file beside it.
+The ``kernels`` client does not ask for a signature when it loads a kernel; ``kernels verify-signature`` does, and so
+does ``verify_signature`` here where somebody can verify. Without that, what a bundle says about itself is compared with
+the file beside it.
 
 Layout: Sigstore's bundle format, ``application/vnd.dev.sigstore.bundle`` 0.1 to 0.3 (``sigstore_bundle.proto``).
 """
@@ -12,12 +12,15 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from rocmatrix.audit.content_facts import SignatureFacts, SignatureState
 from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
+from rocmatrix.signatures.model import SignerPolicy, Verdict
 
 MAX_BUNDLE = 1 << 20
 """Bytes of a bundle that are read at most; real ones have about 10,000."""
@@ -72,6 +75,42 @@ def read_signature(folder: Path) -> SignatureFacts:
         return SignatureFacts(state=SignatureState.UNREADABLE, detail=_plain(err))
     state = SignatureState.PRESENT if signed == own else SignatureState.OTHER_CONTENT
     return SignatureFacts(state=state, signer=_signer(bundle.verification_material))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignatureCheck:
+    """Who verifies signatures, and whose are wanted.
+
+    Attributes:
+        verify: takes a bundle and what it should sign.
+        wanted: ``None`` where anybody's will do.
+    """
+
+    verify: Callable[[bytes, bytes], Verdict]
+    wanted: SignerPolicy | None
+
+
+def verify_signature(folder: Path, read: SignatureFacts, check: SignatureCheck) -> SignatureFacts:
+    """Return what is to be said of a variant's signature once it was verified.
+
+    Args:
+        folder: the variant.
+        read: what the bundle says about itself.
+        check: who verifies, and whose signature is wanted.
+    """
+    if read.state is SignatureState.ABSENT and check.wanted is not None:
+        return SignatureFacts(state=SignatureState.MISSING)
+    if read.state is not SignatureState.PRESENT:
+        return read
+    bundle = _bounded(folder / SIGNATURE_NAME, folder, MAX_BUNDLE)
+    verdict = check.verify(bundle, _bounded(folder / METADATA_NAME, folder, MAX_METADATA))
+    signer = str(verdict.signer or "")
+    if verdict.problem is not None or verdict.signer is None:
+        detail = verdict.problem or "it names no signer"
+        return SignatureFacts(state=SignatureState.NOT_GOOD, detail=detail, signer=signer, trust=verdict.trust)
+    good = check.wanted is None or check.wanted.accepts(verdict.signer)
+    state = SignatureState.GOOD if good else SignatureState.OTHER_SIGNER
+    return SignatureFacts(state=state, signer=signer, trust=verdict.trust)
 
 
 def _signed_digest(bundle: _Bundle) -> bytes:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from rocmatrix.cli.options import Verb
+from rocmatrix.cli.options import Verb, named_path
 from rocmatrix.errors import ExitCode
 
 
@@ -14,6 +14,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
     parser.add_argument("--tag", required=True, metavar="TAG", help="annotated git tag of the sources, e.g. v1.2.0")
     add_hub(parser)
+    add_signing(parser)
     parser.add_argument("--dry-run", action="store_true", help="look at everything that needs no Hub, write nothing")
     parser.add_argument(
         "--allow-untested", action="store_true", help="release variants that nothing executed; the card names them"
@@ -24,6 +25,28 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PAIR",
         help="users who were served before and may be dropped, e.g. torch2.12-rocm7.1; may be given several times",
+    )
+
+
+def add_signing(parser: argparse.ArgumentParser) -> None:
+    """Add ``--sign`` and ``--trust-config``."""
+    parser.add_argument(
+        "--sign",
+        choices=("auto", "never", "required"),
+        default="auto",
+        help="sign metadata.json of each variant by Sigstore: where this is a CI job with an identity token, not at "
+        "all, or refuse to release without (default: %(default)s)",
+    )
+    add_trust(parser)
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add ``--trust-config``."""
+    parser.add_argument(
+        "--trust-config",
+        type=named_path,
+        metavar="FILE",
+        help="client trust configuration of a private Sigstore (default: the public one)",
     )
 
 
@@ -43,6 +66,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     require_extras("release", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.release.signing import SignMode  # noqa: PLC0415
     from rocmatrix.releasing.model import Options  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.releasing.publish import release  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
@@ -57,6 +81,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         dry_run=arguments.dry_run,
         untested=arguments.allow_untested,
         drop=tuple(arguments.drop),
+        sign=SignMode(arguments.sign),
+        trust=arguments.trust_config,
     )
     with reporter_of(arguments) as reporter:
         result = release(options, reporter.emit)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from functools import cache
+from typing import TYPE_CHECKING
 
 from rocmatrix.cli.audit import add_auditing, present_audit, require_sarif_place
 from rocmatrix.cli.options import Verb, positive
+from rocmatrix.cli.release import add_trust
 from rocmatrix.errors import ExitCode
+from rocmatrix.signatures.model import GITHUB_ISSUER, SignerPolicy
+
+if TYPE_CHECKING:
+    from rocmatrix.audit.signature import SignatureCheck
 
 DEFAULT_MAX_MB = 2000
 
@@ -27,9 +34,43 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="megabytes that may be downloaded (default: %(default)s)",
     )
 
+    parser.add_argument(
+        "--signer",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="who has to have signed every variant, e.g. "
+        "'https://github.com/acme/kernels/.github/workflows/release.yml@refs/tags/*'; may be given several times",
+    )
+    parser.add_argument(
+        "--signer-issuer",
+        default=GITHUB_ISSUER,
+        metavar="URL",
+        help="who has to have vouched for the signer (default: %(default)s)",
+    )
+    add_trust(parser)
+
+
+def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
+    """Return what verifies signatures; ``None`` where the extra is not installed and nobody asked for a signer."""
+    from rocmatrix.audit.signature import SignatureCheck  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.machine.extras import RELEASE, absent_modules, require_extras  # noqa: PLC0415
+    from rocmatrix.signatures.trust import load_trust  # noqa: PLC0415
+    from rocmatrix.signatures.verification import verify_bundle  # noqa: PLC0415
+
+    if arguments.signer or arguments.trust_config:
+        require_extras("verify --signer", RELEASE)
+    elif absent_modules(RELEASE):
+        return None
+    trusted = cache(lambda: load_trust(arguments.trust_config))
+    if arguments.trust_config:
+        trusted()
+    wanted = SignerPolicy(names=tuple(arguments.signer), issuer=arguments.signer_issuer) if arguments.signer else None
+    return SignatureCheck(verify=lambda bundle, content: verify_bundle(bundle, content, trusted()), wanted=wanted)
+
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
-    """Download the kernel and audit each variant; exit 5 if one is not what its metadata promises."""
+    """Download the kernel and audit each variant; exit 5 if one is not what it promises, or not signed as asked."""
     from rocmatrix.audit.published import audit_published, parse_published  # noqa: PLC0415 - `--help` must not wait
     from rocmatrix.audit.torch_shelf import torch_reader  # noqa: PLC0415 - as above
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
@@ -43,6 +84,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             max_bytes=arguments.max_mb * 1_000_000,
             emit=reporter.emit,
             torch=torch_reader(arguments.torch, reporter.emit),
+            signatures=_signatures(arguments),
         )
     return present_audit(arguments, audited)
 

@@ -21,6 +21,7 @@ from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.publication import Publication, Released, Wanted
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair
+from rocmatrix.release.signing import Signing, sign_wanted
 from rocmatrix.release.source_tag import read_tag, require_built_commit
 from rocmatrix.release.verification import Expectations
 from rocmatrix.release.view import View
@@ -135,6 +136,7 @@ def publish(
     credential: str,
     patience: Patience | None = None,
     keep_journal: bool = True,
+    signing: Signing | None = None,
 ) -> Released:
     """Release onto a Hub.
 
@@ -146,6 +148,7 @@ def publish(
         credential: where the credential came from.
         patience: how long to go on when the Hub does not answer.
         keep_journal: whether ``release.json`` is written: a rehearsal is no release.
+        signing: who signs, and what is done with signatures that are there; ``None`` leaves them alone.
 
     Raises:
         ReleaseError: it was refused or failed; ``release.json`` says at which step.
@@ -160,7 +163,8 @@ def publish(
     persistence = Persistence(SystemClock(), patience or Patience(), tell)
     view = View(hub=hub, persistence=persistence, repository=kernel.repo_id)
     try:
-        released = Publication(wanted, view, journal, tell).run()
+        signed = sign_wanted(wanted, view, signing, tell) if signing else wanted
+        released = Publication(signed, view, journal, tell).run()
     except ReleaseError as err:
         journal.end("stopped", err.what)
         raise

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from rocmatrix.release.signing import SignMode
+
 EMBEDDED = "embedded"
 
 
@@ -29,6 +31,9 @@ class Options:
         dry_run: look at everything, write nothing.
         untested: whether variants that nothing executed may be released.
         drop: torch and ROCm pairs that earlier users may lose, as ``torch2.12-rocm7.1``.
+        sign: whether variants are signed.
+        trust: trust configuration of a private Sigstore; ``None`` for the public one.
+        builds_on_main: whether ``main`` gets the variants too, as old clients look there for version 1.
     """
 
     matrix: Path
@@ -38,6 +43,9 @@ class Options:
     dry_run: bool = False
     untested: bool = False
     drop: tuple[str, ...] = field(default=())
+    sign: SignMode = SignMode.AUTO
+    trust: Path | None = None
+    builds_on_main: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rocmatrix.errors import InputError
-from rocmatrix.events import Emit
+from rocmatrix.events import Emit, Notice
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import parse_manifest
@@ -14,6 +16,7 @@ from rocmatrix.plan.yaml_file import LARGEST_YAML
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
+from rocmatrix.release.signing import prepare_signing
 from rocmatrix.release.stage import Request, prepare, publish
 from rocmatrix.releasing.hubs import hub_of
 from rocmatrix.releasing.model import Options, Outcome, Result
@@ -32,14 +35,20 @@ def release(options: Options, emit: Emit) -> Result:
         kernel = kernel_of(plan, options.tag)
         with hub_of(options, kernel) as (endpoint, credential):
             wanted = prepare(request_of(options, plan, kernel, credential), store)
+            signing = prepare_signing(options.sign, options.trust, teller(emit, kernel))
             if options.dry_run:
                 return result_of(wanted, endpoint, credential, commit=None, outcome=Outcome.DRY_RUN)
             from rocmatrix.release.api_hub import ApiHub  # noqa: PLC0415 - a heavy client
 
             hub = ApiHub(endpoint, credential)
-            released = publish(wanted, hub, store=store, emit=emit, credential=credential.source)
+            released = publish(wanted, hub, store=store, emit=emit, credential=credential.source, signing=signing)
             outcome = Outcome.ALREADY if released.already else Outcome.RELEASED
             return result_of(wanted, endpoint, credential, commit=released.commit, outcome=outcome)
+
+
+def teller(emit: Emit, kernel: PlannedKernel) -> Callable[[str], None]:
+    """Return what says a sentence about a kernel."""
+    return lambda message: emit(Notice(level="info", message=message, where=kernel.name))
 
 
 def kernel_of(plan: Plan, tag: str) -> PlannedKernel:

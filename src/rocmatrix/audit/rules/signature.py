@@ -24,6 +24,20 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         if expected.published:
             what = "it is not signed; the client loads it all the same"
             yield _finding(Severity.NOTE, what, "Sign metadata.json with `cosign sign-blob --bundle`.")
+    elif signature.state is SignatureState.MISSING:
+        what = "it is not signed, and a signer was asked for"
+        yield _finding(
+            Severity.ERROR, what, "Do not use it; whoever publishes it signs it (`rocmatrix release --sign`)."
+        )
+    elif signature.state is SignatureState.NOT_GOOD:
+        what = f"the signature is not good: {signature.detail} ({signature.trust})"
+        yield _finding(Severity.ERROR, what, "Do not use it; or name its Sigstore with --trust-config.")
+    elif signature.state is SignatureState.OTHER_SIGNER:
+        what = f"it was signed by {signature.signer}, which is none of the signers that were asked for"
+        yield _finding(Severity.ERROR, what, "Do not use it, or give --signer another pattern.")
+    elif signature.state is SignatureState.GOOD:
+        what = f"it was signed by {signature.signer}, verified by {signature.trust}"
+        yield _finding(Severity.NOTE, what, "Say with --signer who may have signed it.")
     elif signature.state is SignatureState.UNREADABLE:
         what = f"{SIGNATURE_NAME} is not a signature that can be verified: {signature.detail}"
         yield _finding(Severity.ERROR, what, "Sign the metadata again, or remove the file.")
@@ -32,8 +46,9 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         yield _finding(Severity.ERROR, what, "Do not use it; whoever publishes it signs the metadata again.")
     else:
         by = f" by {signature.signer}" if signature.signer else ""
-        what = f"it holds a signature{by} of its metadata, which was not verified here"
-        yield _finding(Severity.NOTE, what, "Verify it with `kernels verify-signature REPO VERSION`.")
+        why = f": {signature.detail}" if signature.detail else ""
+        what = f"it holds a signature{by} of its metadata, which was not verified here{why}"
+        yield _finding(Severity.NOTE, what, "Verify it with `rocmatrix verify`, or `kernels verify-signature`.")
 
 
 def _finding(severity: Severity, what: str, fix: str) -> Finding:
