@@ -1,0 +1,166 @@
+"""Building an image: what is checked before, the builder that is there, and what the build needed removed after."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocmatrix.engine.connection import docker_errors, engine_name
+from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.images import buildx
+from rocmatrix.images.build_failure import BuildLog, failure
+from rocmatrix.images.context import pack
+from rocmatrix.images.options import BuildOptions, Order
+from rocmatrix.images.recipe import BASE_ARGUMENT, Recipe
+from rocmatrix.images.recipe_file import DOCKERFILE
+from rocmatrix.input_file import read_input
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+PLATFORM = "linux/amd64"
+_BUILD_SECONDS = 7200
+"""Seconds without any output after which a build is given up; a slow mirror is silent for minutes."""
+
+_STAGE = re.compile(r"^ ---> ([0-9a-f]{12,64})$")
+
+
+def build(client: DockerClient, recipe: Recipe, options: BuildOptions, labels: Mapping[str, str]) -> None:
+    """Build an image and give it its name.
+
+    Raises:
+        InputError: the certificates are none.
+        MissingRequirementError: the engine, its disk, its network or the base image do not let it be built.
+        BuildError: an instruction of the Dockerfile failed, for a reason of its own.
+    """
+    require_space(client, recipe)
+    require_platform(client, recipe)
+    order = Order(
+        recipe=recipe,
+        options=options,
+        context=pack(labelled(recipe.context, labels), read_certificates(options.certificates)),
+        arguments=build_arguments(recipe, options),
+        network=options.network or network_of(client),
+    )
+    if buildx.chosen(options.builder):
+        buildx.build(order)
+    else:
+        _classic(client, order)
+
+
+def labelled(files: Mapping[str, bytes], labels: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the context with all labels as one instruction at the Dockerfile's end: builders make one step of each."""
+    words = " ".join(f"{name}={json.dumps(value.replace('$', ''))}" for name, value in labels.items())
+    return {**files, DOCKERFILE: files[DOCKERFILE].rstrip() + f"\nLABEL {words}\n".encode()}
+
+
+def build_arguments(recipe: Recipe, options: BuildOptions) -> dict[str, str]:
+    """Return the build arguments: the recipe's, its addresses, and proxies, which engines keep out of images."""
+    addresses = {f"{one.kind.upper()}_ADDRESS": one.address for one in recipe.pins if one.address}
+    proxies = {spelling: value for name, value in options.proxies.items() for spelling in (name, name.upper())}
+    return {**recipe.args, **addresses, BASE_ARGUMENT: recipe.base.pulled, **proxies}
+
+
+def network_of(client: DockerClient) -> str | None:
+    """Return ``host`` for an engine without the usual bridge, else ``None``: its own choice."""
+    with docker_errors("listing networks"):
+        return None if client.networks.list(names=["bridge"]) else "host"
+
+
+def require_space(client: DockerClient, recipe: Recipe) -> None:
+    """Refuse an engine on this machine whose disk is too small; the disk of a remote one cannot be seen."""
+    with docker_errors("asking the engine about itself"):
+        root = Path(client.info()["DockerRootDir"])
+    if not engine_name().startswith("unix://") or not root.is_dir():
+        return
+    free = shutil.disk_usage(root).free
+    if free < recipe.build_bytes:
+        raise MissingRequirementError(
+            f"building {recipe.label} takes {recipe.build_bytes / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free",
+            where=str(root),
+            fix="Free space (`docker system df` shows what the engine keeps), or set DOCKER_HOST to a larger engine.",
+        )
+
+
+def require_platform(client: DockerClient, recipe: Recipe) -> None:
+    """Refuse a base that the engine has for another kind of machine."""
+    from docker.errors import ImageNotFound  # noqa: PLC0415 - slow to import, and only engines need it
+
+    with docker_errors("looking for the base image"):
+        try:
+            found = client.images.get(recipe.base.pulled).attrs
+        except ImageNotFound:
+            return
+    platform = f"{found['Os']}/{found['Architecture']}"
+    if platform != PLATFORM:
+        raise MissingRequirementError(
+            f"the base image {recipe.base.pulled} is for {platform}, and recipes are for {PLATFORM}",
+            where=recipe.label,
+            fix=f"Remove it (`docker rmi`) and pull it with --platform {PLATFORM}, or name another with --base.",
+        )
+
+
+def read_certificates(path: Path | None) -> bytes:
+    """Return certificates in PEM; raises ``InputError`` if the file holds none."""
+    if path is None:
+        return b""
+    content = read_input(path, largest=8 << 20)
+    try:
+        ssl.create_default_context(cadata=content.decode("ascii", "replace"))
+    except ssl.SSLError as err:
+        fix = "Name a file with certificates in PEM, e.g. /etc/ssl/certs/ca-certificates.crt."
+        raise InputError(f"no certificates can be read: {err.reason or err}", where=str(path), fix=fix) from err
+    return content
+
+
+def _classic(client: DockerClient, order: Order) -> None:
+    """Build with the engine's classic builder, through its API."""
+    log = BuildLog(order.recipe)
+    with docker_errors(f"building {order.recipe.label}"):
+        events = client.api.build(
+            fileobj=io.BytesIO(order.context),
+            custom_context=True,
+            tag=order.recipe.reference,
+            buildargs=dict(order.arguments),
+            network_mode=order.network,
+            platform=PLATFORM,
+            timeout=_BUILD_SECONDS,
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        for event in events:
+            for line in str(event.get("stream") or event.get("status") or "").splitlines():
+                log.add(line)
+                order.options.progress(line)
+            if "error" in event:
+                raise failure(log, str(event["error"]))
+        _forget_stages(client, log.lines)
+
+
+def _forget_stages(client: DockerClient, lines: list[str]) -> None:
+    """Remove the stages that are not in the image: they hold the site's certificates, and as many bytes again."""
+    from docker.errors import APIError  # noqa: PLC0415 - slow to import, and only engines need it
+
+    last: str | None = None
+    for line in lines:
+        if re.match(r"Step \d+/\d+ : FROM ", line, re.IGNORECASE):
+            with suppress(APIError):  # another build is on it or has removed it
+                if last is not None and not _named(client, last):
+                    client.images.remove(last)
+            last = None
+        elif found := _STAGE.match(line):
+            last = found[1]
+
+
+def _named(client: DockerClient, image: str) -> bool:
+    """Whether an image is more than a stage of a build: somebody's tag, or pulled by its digest."""
+    attrs = client.images.get(image).attrs
+    return bool(attrs.get("RepoTags") or attrs.get("RepoDigests"))
