@@ -19,9 +19,9 @@ _THREADS = 256
 _POISON = 0xCD
 
 
-def put(device: Device, name: str, array: Array) -> Allocation:
+def put(device: Device, name: str, array: Array, *, writable: bool = True) -> Allocation:
     """Copy an array's bytes, as they lie in memory, to the device."""
-    allocation = device.memory.allocate(array.nbytes, name)
+    allocation = device.memory.allocate(array.nbytes, name, writable=writable)
     allocation.data[:] = np.frombuffer(array.tobytes(), dtype=np.uint8)
     return allocation
 
@@ -42,10 +42,9 @@ def run_gemm(
     arguments = case.make_arguments()
     transposed = {name: case.layouts.get(name) is Layout.TRANSPOSED for name in ("a", "b")}
     pointers = [
-        put(device, name, np.ascontiguousarray(arguments[name].T if transposed[name] else arguments[name]))
-        for name in ("a", "b")
+        put(device, name, np.ascontiguousarray(array.T if transposed.get(name) else array), writable=False)
+        for name, array in arguments.items()
     ]
-    pointers += [put(device, name, np.ascontiguousarray(arguments[name])) for name in ("a_scale", "b_scale")]
     (m, k), n = arguments["a"].shape, arguments["b"].shape[1]
     out = device.memory.allocate(2 * m * n, "out", fill=_POISON)
     name = _NAME.format(a=int(transposed["a"]), b=int(not transposed["b"]))

@@ -50,6 +50,10 @@ class GroupClocks:
         self.clock: NDArray[np.uint64] = np.zeros((count, count), np.uint64)
         self.lds_clock: NDArray[np.uint64] = np.zeros((count, 2 * count), np.uint64)
         self.lds_sync: NDArray[np.uint64] = np.zeros((-(-lds_size // _DWORD), 2 * count), np.uint64)
+        # what each wave has of its own: views of the diagonals, into which a barrier puts the columns of the counters
+        self._own = self.clock.reshape(-1)[:: count + 1]
+        self._own_lds = self.lds_clock.reshape(-1)[:: 2 * count + 1][:count]
+        self._own_loads = self.lds_clock.reshape(-1)[count :: 2 * count + 1]
 
     def barrier(self, live: Sequence[int]) -> None:
         """Let waves know what all, ended ones too, knew, had issued to global memory, and had complete in LDS.
@@ -58,12 +62,12 @@ class GroupClocks:
         issued; so compilers do not wait for them before a barrier (LLVM, AMDGPUUsage, "Memory Model gfx942": without
         TgSplit no vmcnt at workgroup scope).
         """
-        own = np.arange(self.count)
-        self.clock[own, own] = self.counters[:, Counter.VM_ISSUED]
-        self.lds_clock[own, own] = self.counters[:, Counter.LGKM_DONE]
-        self.lds_clock[own, self.count + own] = self.counters[:, Counter.VM_DONE]
-        self.clock[live] = self.clock.max(axis=0)
-        self.lds_clock[live] = self.lds_clock.max(axis=0)
+        self._own[:] = self.counters[:, Counter.VM_ISSUED]
+        self._own_lds[:] = self.counters[:, Counter.LGKM_DONE]
+        self._own_loads[:] = self.counters[:, Counter.VM_DONE]
+        rows = slice(None) if len(live) == self.count else live
+        self.clock[rows] = self.clock.max(axis=0)
+        self.lds_clock[rows] = self.lds_clock.max(axis=0)
 
     def learn(self, wave: int, other: int, number: int) -> None:
         """Let a wave know what another one told it by an atomic access of global memory, whose number this is."""

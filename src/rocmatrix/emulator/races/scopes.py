@@ -77,6 +77,11 @@ class Scopes:
         """Return what a wave of a workgroup knows."""
         return self._views.setdefault(group.first + wave, View())
 
+    def acquired(self, group: GroupClocks, wave: int) -> NDArray[np.uint64] | None:
+        """Return up to which number a wave sees each wave's accesses; ``None`` if it has acquired nothing."""
+        view = self._views.get(group.first + wave)
+        return None if view is None else view.acquired
+
     def forget(self, group: GroupClocks) -> None:
         """Let go of what the waves of a workgroup that has ended knew."""
         for wave in range(group.count):
@@ -159,6 +164,8 @@ class Scopes:
 
     def barrier(self, group: GroupClocks, live: Iterable[int]) -> None:
         """See that waves of a workgroup met: each knows what all know, and may rely on what any has found."""
+        if not self._views:
+            return  # as in most kernels: nothing was ever released or found
         views = [
             (wave, self._views[group.first + wave]) for wave in range(group.count) if group.first + wave in self._views
         ]

@@ -21,6 +21,9 @@ from rocmatrix.emulator.translator.native import Loaded, NativeWave, Stop, load
 from rocmatrix.emulator.wave import Wave
 
 
+_STOPS = {int(stop): stop for stop in Stop}
+
+
 @dataclass(kw_only=True)
 class Work:
     """What the fast executor did, for reports.
@@ -64,7 +67,12 @@ class Code:
 
     def run(self, native: NativeWave, limit: int) -> Stop:
         """Run generated code until it stops."""
-        return Stop(self._runner(native.address, limit))
+        return _STOPS[self._runner(native.address, limit)]
+
+    def serves(self, wave: Wave) -> bool:
+        """Say whether this is what a wave executes next; ``False`` may also mean that nobody has looked."""
+        known = wave.mode is self._mode and wave.numerics is self._numerics
+        return known and 0 <= wave.pc - self.allocation.address < len(self.allocation.data) and not wave.pc & 3
 
     @property
     def library(self) -> ctypes.CDLL | None:

@@ -55,6 +55,8 @@ class TranslatedProgram(Program):
         self._compiler = compiler
         self._work = work
         self._codes: dict[tuple[int, int, Numerics], Code] = {}
+        self._recent: Code | None = None
+        self._outside = 0
         self._waves: dict[int, tuple[Wave, NativeWave]] = {}
         self._races: NativeTracker | None = None
 
@@ -65,13 +67,11 @@ class TranslatedProgram(Program):
             run_wave(wave, self, limit)
             self._work.interpreted["somebody observes each instruction"] += wave.executed - before
             return
-        before = wave.executed
-        outside = self._work.interpreted.total()
+        before, outside = wave.executed, self._outside
         try:
             self._run(wave, wave.executed + limit)
         finally:
-            interpreted = self._work.interpreted.total() - outside
-            self._work.translated += max(0, wave.executed - before - interpreted)
+            self._work.translated += max(0, wave.executed - before - (self._outside - outside))
             if wave.status is Status.ENDED:
                 self._waves.pop(id(wave), None)
 
@@ -113,7 +113,7 @@ class TranslatedProgram(Program):
     def _interpret(self, wave: Wave, native: NativeWave, reason: str, limit: int) -> bool:
         """Let the reference execute one instruction; say whether the turn ends there."""
         native.refresh()
-        self._work.interpreted[reason] += 1
+        self._count(reason)
         turn = wave.pc
         run_instruction(wave, self)
         instruction = wave.instruction
@@ -124,7 +124,7 @@ class TranslatedProgram(Program):
         """Let the reference follow undefined bits to the next block; say whether the turn ends before."""
         native.refresh()
         while True:
-            self._work.interpreted[UNDEFINED] += 1
+            self._count(UNDEFINED)
             run_instruction(wave, self)
             flow = None if wave.instruction is None else self.at(wave.instruction.address)[1]
             if flow is Flow.YIELD or wave.status is not Status.READY:
@@ -137,15 +137,23 @@ class TranslatedProgram(Program):
         self._table.refresh()
         return True
 
+    def _count(self, reason: str) -> None:
+        """Note that the reference executes an instruction, and why."""
+        self._work.interpreted[reason] += 1
+        self._outside += 1
+
     def _code(self, wave: Wave) -> Code | None:
         """Return the code that a wave is in, or ``None`` where there is none."""
+        if self._recent is not None and self._recent.serves(wave):
+            return self._recent
         allocation = self._device_memory.find(wave.pc)
         if allocation is None or wave.pc % 4 or allocation.writable:
             return None
         key = allocation.address, wave.mode.bits, wave.numerics
         if key not in self._codes:
             self._codes[key] = Code(self, allocation, wave, self._compiler, self._work)
-        return self._codes[key]
+        self._recent = self._codes[key]
+        return self._recent
 
     def _native(self, wave: Wave, code: Code) -> NativeWave:
         found = self._waves.get(id(wave))

@@ -142,7 +142,9 @@ class NativeTracker:
             self._failure = err
 
     def _show_acquired(self, wave: NativeRaces) -> None:
-        acquired = self._scopes.view(wave.group.clocks, wave.wave.identity.wave).acquired
+        acquired = self._scopes.acquired(wave.group.clocks, wave.wave.identity.wave)
+        if acquired is wave.acquired:
+            return
         wave.acquired = acquired
         wave.structure.acquired = None if acquired is None else acquired.ctypes.data
 
