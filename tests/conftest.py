@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
+from tests.system.docker_bed import missing_debian_images, missing_docker
 from tests.system.llvm_tools import missing_objdump
 
 sys.setrecursionlimit(10_000)  # as tinygrad does when it is imported: hypothesis fails a test in which that happens
@@ -74,6 +75,8 @@ GROUPS: Mapping[str, Callable[[], str | None]] = {
     "needs_llvm": missing_llvm,
     "needs_llvm_objdump": missing_objdump,
     "needs_network": missing_network,
+    "needs_docker": missing_docker,
+    "needs_debian_images": missing_debian_images,
 }
 
 _MISSED = pytest.StashKey[Counter[str]]()

@@ -17,8 +17,11 @@ from elftools.elf.elffile import ELFFile
 from rocmatrix.pipeline import load_plan
 from rocmatrix.plan.model import Cell, CellState, Plan, Unit
 from rocmatrix.store import Store
+from tests.system.docker_bed import debian_bases, debian_images, docker_engine
 from tests.system.gemm_probe import Report
 from tests.system.hip_stub import runtime
+
+__all__ = ["debian_bases", "debian_images", "docker_engine"]  # fixtures, found here by name
 
 ROOT = Path(__file__).parents[2]
 MAIN_JOB_LIMIT = 1500.0

@@ -36,10 +36,11 @@ def missing_debian() -> str | None:
     """Return why no package of Debian can be had, or ``None``."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb") and KEYS.exists()):
         return "this is no Debian: there is no apt-get, dpkg-deb or keyring"
-    return None if _mirror() else "apt is set up with no mirror of Debian"
+    return None if mirror() else "apt is set up with no mirror of Debian"
 
 
-def _mirror() -> str | None:
+def mirror() -> str | None:
+    """Return the mirror that apt is set up with, or ``None``."""
     command = ("apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)", "Created-By: Packages")
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
     rows = (line.split() for line in run.stdout.splitlines())
@@ -57,7 +58,7 @@ class Archive:
         for name in ("lists/partial", "cache/archives/partial", "sources"):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "settings").write_text(_SETTINGS.format(folder=self.folder))
-        sources = _SOURCES.format(mirror=_mirror(), suite=SUITE, keys=KEYS)
+        sources = _SOURCES.format(mirror=mirror(), suite=SUITE, keys=KEYS)
         (self.folder / "sources" / "debian.sources").write_text(sources)
         self._apt("update", "--quiet=2")
 
