@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.metadata import METADATA_NAME
 from rocmatrix.release.hub import Hub, References
-from rocmatrix.release.persistence import Persistence
+from rocmatrix.release.persistence import GiveUp, Patience, Persistence, SystemClock, stopped, unreachable
 from rocmatrix.release.trees import BUILD, Tree, variants_of
 
 _OUR_BLOCK = "rocmatrix"
@@ -85,6 +85,32 @@ class View:
         with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
             self.download(commit, paths, Path(folder))
             return tuple(path.split("/")[1] for path in paths if _has_our_block(Path(folder) / path))
+
+
+def patient_view(
+    hub: Hub,
+    repository: str,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+    patience: Patience | None = None,
+    give_up: GiveUp = stopped,
+) -> View:
+    """Return a repository whose Hub is asked as often as patience allows, from now on.
+
+    Args:
+        hub: where it is.
+        repository: ``namespace/name``.
+        tell: called with a sentence before each wait.
+        patience: the limits.
+        give_up: makes the error that ends it: ``stopped`` for a release, ``unreachable`` for what only looks.
+    """
+    persistence = Persistence(SystemClock(), patience or Patience(), tell, give_up=give_up)
+    return View(hub=hub, persistence=persistence, repository=repository)
+
+
+def glance(hub: Hub, repository: str) -> View:
+    """Return a repository that is only looked at, by somebody who waits."""
+    return patient_view(hub, repository, patience=Patience(attempts=3), give_up=unreachable)
 
 
 def _has_our_block(path: Path) -> bool:

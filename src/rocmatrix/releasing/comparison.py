@@ -11,13 +11,13 @@ from rocmatrix.audit.kernel_audit import audit_anything
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.text import quote
-from rocmatrix.release.persistence import Patience, Persistence, SystemClock, unreachable
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair, served
 from rocmatrix.release.trees import BUILD, variants_of
-from rocmatrix.release.view import View
+from rocmatrix.release.view import glance
 from rocmatrix.releasing.hubs import open_hub
 from rocmatrix.releasing.publish import kernel_of
+from rocmatrix.releasing.transport import Transport
 from rocmatrix.store import Store
 
 
@@ -42,13 +42,14 @@ class Comparison:
     binaries: AuditDifference
 
 
-def compare_with(tag: str, *, out: Path, hub: str | None) -> Comparison:
+def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport = Transport.API) -> Comparison:
     """Return how the collected variants of a kernel differ from a release of it.
 
     Args:
         tag: of the sources, as a release was made from it.
         out: the output folder.
         hub: as in ``Options``.
+        transport: as in ``Options``.
 
     Raises:
         RocmatrixError: nothing was collected, there is no such release, or the Hub does not answer.
@@ -58,9 +59,9 @@ def compare_with(tag: str, *, out: Path, hub: str | None) -> Comparison:
     plan = store.read_plan()
     kernel = kernel_of(plan, tag)
     published_tag = tag.removeprefix(f"{kernel.name}-")
-    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None, give_up=unreachable)
-    with open_hub(hub, kernel.repo_id) as api, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
-        view = View(hub=api, persistence=persistence, repository=kernel.repo_id)
+    opened = open_hub(hub, kernel.repo_id, transport)
+    with opened as there, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
+        view = glance(there, kernel.repo_id)
         tags = view.named_references().tags
         if published_tag not in tags:
             known = ", ".join(sorted(tags)) or "none"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from rocmatrix.errors import InputError
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.version import is_minor
-from rocmatrix.release.persistence import Patience, Persistence, SystemClock, unreachable
 from rocmatrix.release.resolver import Machine
-from rocmatrix.release.view import View
+from rocmatrix.release.view import glance
 from rocmatrix.release.why import Explanation, explain
 from rocmatrix.releasing.hubs import open_hub
+from rocmatrix.releasing.transport import Transport
 
 
-def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | None) -> Explanation:
+def why(
+    repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | None, transport: Transport = Transport.API
+) -> Explanation:
     """Return what a user of a machine gets of a published kernel; a token is used if there is one, and not needed.
 
     Args:
@@ -21,6 +23,7 @@ def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | 
         rocm: its ROCm minor.
         arch: its gfx arch.
         hub: as in ``Options``.
+        transport: as in ``Options``.
 
     Raises:
         RocmatrixError: there is no such thing, or the Hub does not answer.
@@ -31,7 +34,5 @@ def why(repository: str, *, torch: str, rocm: str, arch: str | None, hub: str | 
     name, mark, revision = repository.partition("@")
     if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision):
         raise InputError(f"{quote(repository)} names no kernel", fix="Write owner/name, or owner/name@revision.")
-    persistence = Persistence(SystemClock(), Patience(attempts=3), lambda _: None, give_up=unreachable)
-    with open_hub(hub, name) as api:
-        view = View(hub=api, persistence=persistence, repository=name)
-        return explain(view, Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)
+    with open_hub(hub, name, transport) as there:
+        return explain(glance(there, name), Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)

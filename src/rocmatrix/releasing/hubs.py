@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -14,63 +13,85 @@ import platformdirs
 from rocmatrix.errors import InputError, MissingRequirementError, ReleaseError, RocmatrixError
 from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
-from rocmatrix.release.credentials import Credential, find_credential
+from rocmatrix.release.credentials import Credential
+from rocmatrix.release.hub import Hub, MovedError
 from rocmatrix.releasing.model import EMBEDDED, Options
+from rocmatrix.releasing.transport import KERNELS, Transport, default_address, find_for, speaking
 
-if TYPE_CHECKING:
-    from rocmatrix.release.api_hub import ApiHub
+_NOBODY = Credential(token=None, source="none")
 
 
 @contextmanager
 def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
     """Yield the address of the Hub and the credential for it."""
-    from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
-
-    from rocmatrix.release.api_hub import limit_requests  # noqa: PLC0415
-
-    limit_requests()
-    with address_of(options.hub or constants.ENDPOINT, kernel.repo_id) as (endpoint, own):
-        anonymous = Credential(token=None, source="none")
-        yield endpoint, own or (anonymous if options.dry_run else find_credential(endpoint))
+    with changing_hub(options.hub, kernel.repo_id, Transport.API, anonymous=options.dry_run) as (hub, credential):
+        yield hub.name, credential
 
 
 @contextmanager
-def open_hub(hub: str | None, repository: str) -> Iterator[ApiHub]:
+def changing_hub(
+    hub: str | None, repository: str, transport: Transport, *, anonymous: bool = False
+) -> Iterator[tuple[Hub, Credential]]:
+    """Yield a Hub that is going to be changed, and the credential for it.
+
+    Args:
+        hub: as in ``Options``.
+        repository: which one, for an embedded Hub: its user owns the namespace.
+        transport: how it is spoken to.
+        anonymous: whether it is done without a credential.
+
+    Raises:
+        RocmatrixError: it is no address, or there is no credential.
+    """
+    with address_of(hub or default_address(transport), repository, transport) as (address, own):
+        credential = own or (_NOBODY if anonymous else find_for(transport, address))
+        if own and transport is Transport.GIT:
+            _make_repository(address, own, repository)
+        with speaking(transport, address, credential) as there:
+            yield there, credential
+
+
+@contextmanager
+def open_hub(hub: str | None, repository: str, transport: Transport = Transport.API) -> Iterator[Hub]:
     """Yield a Hub for looking only: a token is used if there is one, and not needed.
 
     Raises:
         MissingRequirementError: what answers there is no Hub, or it does not let this user look.
     """
-    from huggingface_hub import constants  # noqa: PLC0415 - a heavy client
-
-    from rocmatrix.release.api_hub import ApiHub, limit_requests  # noqa: PLC0415
-
-    limit_requests()
-    with address_of(hub or constants.ENDPOINT, repository) as (endpoint, own):
+    with address_of(hub or default_address(transport), repository, transport) as (address, own):
         try:
-            yield ApiHub(endpoint, own or _credential_if_any(endpoint))
+            with speaking(transport, address, own or _credential_if_any(transport, address)) as there:
+                yield there
         except ReleaseError as err:  # nothing is released here: what stops a look is the way to the Hub, or the token
             fix = "Check --hub or HF_ENDPOINT, and that the token may read it (`hf auth login`, or HF_TOKEN)."
             raise MissingRequirementError(err.what, where=err.where, fix=fix) from err
 
 
-def _credential_if_any(endpoint: str) -> Credential:
+def _credential_if_any(transport: Transport, address: str) -> Credential:
     try:
-        return find_credential(endpoint)
+        return find_for(transport, address)
     except RocmatrixError:
-        return Credential(token=None, source="none")  # what is public can be looked at without one
+        return _NOBODY  # what is public can be looked at without one
+
+
+def _make_repository(address: str, own: Credential, repository: str) -> None:
+    """Make a repository of an embedded Hub by its API, unless it is there: git cannot."""
+    with speaking(Transport.API, address.removesuffix(KERNELS), own) as api, suppress(MovedError):
+        api.create_repository(repository)
 
 
 @contextmanager
-def address_of(hub: str, repository: str) -> Iterator[tuple[str, Credential | None]]:
+def address_of(
+    hub: str, repository: str, transport: Transport = Transport.API
+) -> Iterator[tuple[str, Credential | None]]:
     """Yield the address of a Hub; an embedded one runs while the block does, and comes with its own credential.
 
     Raises:
         InputError: it is no address.
     """
     if hub == EMBEDDED:
-        with embedded(repository.partition("/")[0], embedded_folder()) as started:
-            yield started
+        with embedded(repository.partition("/")[0], embedded_folder()) as (endpoint, own):
+            yield (endpoint + KERNELS if transport is Transport.GIT else endpoint), own
     else:
         yield checked_address(hub), None
 
