@@ -56,7 +56,8 @@ def show_path_audit(audited: PathAudit, console: Console, *, brief: bool = False
 def _signature(found: SignatureFacts) -> str:
     by = f", by {one_line(found.signer)}" if found.signer else ""
     known = " (not verified here)" if found.state is SignatureState.PRESENT else ""
-    return f"{found.state.value}{by}{known}"
+    trust = f" ({one_line(found.trust)})" if found.trust else known
+    return f"{found.state.value}{by}{trust}"
 
 
 def counts(findings: Sequence[Finding], waived: Sequence[WaivedFinding] = ()) -> str:
