@@ -56,6 +56,7 @@ class Completed:
         stopped: why the engine ended the command, or what it ran out of, one sentence; ``None`` if neither.
         free: bytes that were left on the scarcest disk that the command may write to, seen after a failure by an
             engine with disks of its own.
+        kept: the command line that opens a shell where it failed; ``None`` if nothing of it was kept.
     """
 
     returncode: int | None
@@ -63,6 +64,7 @@ class Completed:
     seconds: float
     stopped: str | None = None
     free: int | None = None
+    kept: tuple[str, ...] | None = None
 
 
 class Engine(Protocol):
