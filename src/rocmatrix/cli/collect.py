@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from rocmatrix.cli.options import Verb, add_reuse, named_path
 from rocmatrix.errors import ExitCode
+
+if TYPE_CHECKING:
+    from rocmatrix.report.subject import Subject
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +39,18 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         store = Store(arguments.out)
         with store.exclusive(), reporter_of(arguments) as reporter:
             merge_parts(arguments.parts, store, reporter.emit)
-    return present(arguments, pipeline.collect)
+    return present(arguments, pipeline.collect, then=_tell_later_jobs)
+
+
+def _tell_later_jobs(subject: Subject) -> None:
+    """Write how many units can be published, and the coverage, as outputs of the step."""
+    from rocmatrix.report.documents import one_line_json  # noqa: PLC0415
+    from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
+
+    coverage = tuple(subject.result.coverage.values())
+    units = sum(len(each.variants) for each in coverage)
+    digests = {variant.unit: variant.artifact_digest for each in coverage for variant in each.variants}
+    write_step_outputs({"units": str(units), "coverage": one_line_json(coverage), "digests": one_line_json(digests)})
 
 
 VERB = Verb(

@@ -36,12 +36,15 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.plan.github import github_matrix  # noqa: PLC0415
     from rocmatrix.plan.selectors import narrow  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.documents import write_document, write_line  # noqa: PLC0415
+    from rocmatrix.report.documents import one_line_json, write_document, write_line  # noqa: PLC0415
     from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
+    from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
 
     result = follow(arguments, pipeline.plan).result
     if arguments.format == "github":
-        write_line(github_matrix(result.units, max_jobs=arguments.max_jobs), sys.stdout)
+        rows = github_matrix(result.units, max_jobs=arguments.max_jobs)
+        write_line(rows, sys.stdout)
+        write_step_outputs({"matrix": one_line_json(rows), "units": str(rows.units)})
     elif arguments.json or arguments.format == "json":
         write_document(result.plan, sys.stdout)
     else:

@@ -46,9 +46,16 @@ class GithubRow:
 
 @dataclass(frozen=True, kw_only=True)
 class GithubMatrix:
-    """What ``strategy.matrix`` takes; ``empty`` lets a workflow skip a job whose matrix would have no row."""
+    """What ``strategy.matrix`` takes.
+
+    Attributes:
+        empty: lets a workflow skip a job whose matrix would have no row.
+        units: how many units the rows hold together, so that a gate can count what came of them.
+        include: the rows.
+    """
 
     empty: bool
+    units: int
     include: tuple[GithubRow, ...]
 
 
@@ -66,7 +73,7 @@ def github_matrix(units: Sequence[Unit], *, max_jobs: int, runner: tuple[str, ..
         groups.setdefault(unit.toolchain or _NOARCH, []).append(unit)
     packed = _split(groups, max_jobs) if len(groups) <= max_jobs else _merged(groups, max_jobs)
     rows = tuple(_row(number, names, chunk, runner) for number, (names, chunk) in enumerate(packed, start=1))
-    matrix = GithubMatrix(empty=not rows, include=rows)
+    matrix = GithubMatrix(empty=not rows, units=len(units), include=rows)
     if (size := len(to_json(matrix))) > LARGEST_OUTPUT:
         fix = "Plan fewer units for one workflow: narrow --only, or use torch's stable ABI."
         raise InputError(f"the rows have {size} bytes; GitHub takes {LARGEST_OUTPUT}", where="plan", fix=fix)

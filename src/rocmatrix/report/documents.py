@@ -125,10 +125,14 @@ def write_document(made: object, stream: TextIO) -> None:
     _write(document.to_json(made), stream)
 
 
+def one_line_json(made: object) -> str:
+    """Return a document as one line, as an output of a step holds it."""
+    return json.dumps(document.to_builtins(made), separators=(",", ":"))
+
+
 def write_line(made: object, stream: TextIO) -> None:
-    """Write a document as one line, as ``$GITHUB_OUTPUT`` takes it."""
-    text = json.dumps(document.to_builtins(made), separators=(",", ":"))
-    _write(f"{text}\n".encode(), stream)
+    """Write a document as one line."""
+    _write(f"{one_line_json(made)}\n".encode(), stream)
 
 
 def _write(text: bytes, stream: TextIO) -> None:

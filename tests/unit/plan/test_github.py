@@ -74,7 +74,7 @@ def test_noarch_units_have_a_row_without_toolchain() -> None:
 
 
 def test_a_workflow_can_tell_an_empty_matrix() -> None:
-    assert to_json(github_matrix((), max_jobs=64)) == b'{\n  "empty": true,\n  "include": []\n}\n'
+    assert to_json(github_matrix((), max_jobs=64)) == b'{\n  "empty": true,\n  "units": 0,\n  "include": []\n}\n'
     assert not github_matrix(units(1), max_jobs=64).empty
 
 
