@@ -22,6 +22,7 @@ FOLDER = Path(__file__).parent
 DATA = FOLDER / "data"
 TASKS = FOLDER / "tasks"
 BUNDLER = FOLDER.parent / "bundle.py"
+SHARED = tuple(FOLDER.parent / name for name in ("bundle.py", "includes.py", "project_sources.py"))
 HIP_INCLUDE = FOLDER.parent / "include"
 EXPORTS = DATA / "exports.map"
 
@@ -83,7 +84,7 @@ def hip_soname(rocm: str) -> str | None:
 @cache
 def recipe_digest() -> Digest:
     """Return the digest of the recipe: its own code, stub data, shim, probe, HIP declarations, and the SONAMEs."""
-    files = [*FOLDER.rglob("*"), *HIP_INCLUDE.rglob("*"), BUNDLER]
+    files = [*FOLDER.rglob("*"), *HIP_INCLUDE.rglob("*"), *SHARED]
     own = {
         path.relative_to(FOLDER.parent).as_posix(): path
         for path in files

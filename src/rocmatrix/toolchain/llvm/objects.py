@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rocmatrix import digest
 from rocmatrix.digest import canonical_json
+from rocmatrix.toolchain.includes import included_files
 from rocmatrix.toolchain.interface import BuildRequest, Step
 from rocmatrix.toolchain.llvm import flags
 from rocmatrix.toolchain.llvm.compiler import Compiler
 from rocmatrix.toolchain.llvm.facts import BUNDLER, HIP_INCLUDE
 from rocmatrix.toolchain.llvm.flags import Roots, Translation
-from rocmatrix.toolchain.llvm.includes import included_files
 from rocmatrix.toolchain.llvm.kit import once
-from rocmatrix.toolchain.llvm.sources import Source
+from rocmatrix.toolchain.project_sources import Source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from rocmatrix.toolchain.llvm.gates import load_gate, runtime_gate
 from rocmatrix.toolchain.llvm.kit import Kit
 from rocmatrix.toolchain.llvm.objects import ObjectSteps
 from rocmatrix.toolchain.llvm.probe import message_gate
-from rocmatrix.toolchain.llvm.sources import objection, project_sources, refuse_full_rocm
+from rocmatrix.toolchain.llvm.sources import objection, refuse_full_rocm
+from rocmatrix.toolchain.project_sources import project_sources
 
 
 class LlvmToolchain:

@@ -9,7 +9,8 @@ import pytest
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Abi, Unit
-from rocmatrix.toolchain.llvm.sources import Source, objection, project_sources, refuse_full_rocm
+from rocmatrix.toolchain.llvm.sources import objection, refuse_full_rocm
+from rocmatrix.toolchain.project_sources import Source, project_sources
 from tests.unit.toolchain.llvm.samples import KERNEL, MANIFEST, UNIT, with_kernel, with_torch
 
 ARCHS = frozenset({"gfx90a", "gfx942"})

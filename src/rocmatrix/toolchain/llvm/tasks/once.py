@@ -66,8 +66,8 @@ def _are_whole(folder: Path, names: Sequence[str], digests: Path) -> bool:
     found = _sums(folder, names)
     if found == known:
         return True
-    lines = zip(names, found.splitlines(), strict=True)
-    others = [name for name, line in lines if line not in known.splitlines()] or [digests.name]
+    now, before = found.splitlines(), known.splitlines()
+    others = [name for number, name in enumerate(names) if now[number] not in before] or [digests.name]
     print(f"{DAMAGED}{', '.join(others)} in {folder}, not as it was made; it is made again")  # noqa: T201 - its message
     return False
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocmatrix.toolchain.llvm.includes import Include, included_files, read_includes
+from rocmatrix.toolchain.includes import Include, included_files, read_includes
 
 
 def write(folder: Path, **files: str) -> None:
