@@ -24,12 +24,13 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     require_extras("diff", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.releasing.comparison import compare_with  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
     from rocmatrix.report.audit_difference import show_difference  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_users  # noqa: PLC0415
 
-    found = compare_with(arguments.tag, out=arguments.out, hub=arguments.hub)
+    found = compare_with(arguments.tag, out=arguments.out, hub=arguments.hub, transport=Transport(arguments.transport))
     if arguments.json:
         write_document(found, sys.stdout)
     people = make_console(sys.stderr if arguments.json else sys.stdout)

@@ -51,11 +51,18 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
 
 
 def add_hub(parser: argparse.ArgumentParser) -> None:
-    """Add ``--hub``."""
+    """Add ``--hub`` and ``--transport``."""
     parser.add_argument(
         "--hub",
         metavar="URL",
         help="address of the Hub, or `embedded` for one on this machine (default: HF_ENDPOINT, else the public Hub)",
+    )
+    parser.add_argument(
+        "--transport",
+        choices=("api", "git"),
+        default="api",
+        help="the Hub's API, or git with git-lfs: then --hub is any address below which repositories lie as OWNER/NAME "
+        "(default: %(default)s)",
     )
 
 
@@ -69,6 +76,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.release.signing import SignMode  # noqa: PLC0415
     from rocmatrix.releasing.model import Options  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.releasing.publish import release  # noqa: PLC0415
+    from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_release  # noqa: PLC0415
@@ -83,6 +91,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         drop=tuple(arguments.drop),
         sign=SignMode(arguments.sign),
         trust=arguments.trust_config,
+        transport=Transport(arguments.transport),
     )
     with reporter_of(arguments) as reporter:
         result = release(options, reporter.emit)

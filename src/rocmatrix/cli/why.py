@@ -27,12 +27,18 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     require_extras("why", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.releasing.explanation import why  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_explanation  # noqa: PLC0415
 
     explanation = why(
-        arguments.repository, torch=arguments.torch, rocm=arguments.rocm, arch=arguments.arch, hub=arguments.hub
+        arguments.repository,
+        torch=arguments.torch,
+        rocm=arguments.rocm,
+        arch=arguments.arch,
+        hub=arguments.hub,
+        transport=Transport(arguments.transport),
     )
     if arguments.json:
         write_document(explanation, sys.stdout)

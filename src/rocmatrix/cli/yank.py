@@ -27,13 +27,21 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("users are told the reason, and it is empty", where="--reason")
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
     from rocmatrix.releasing.withdraw import yank  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_withdrawal  # noqa: PLC0415
 
     with reporter_of(arguments) as reporter:
-        result = yank(arguments.tag, arguments.reason, out=arguments.out, hub=arguments.hub, emit=reporter.emit)
+        result = yank(
+            arguments.tag,
+            arguments.reason,
+            out=arguments.out,
+            hub=arguments.hub,
+            transport=Transport(arguments.transport),
+            emit=reporter.emit,
+        )
     if arguments.json:
         write_document(result, sys.stdout)
     show_withdrawal(result, make_console(sys.stderr if arguments.json else sys.stdout))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -22,7 +20,6 @@ from rocmatrix.release.git_program import (
     GitProgram,
     Host,
     TimeLimits,
-    full_disk,
     require_programs,
 )
 from rocmatrix.release.hub import Change, MovedError, References
@@ -142,7 +139,7 @@ class GitHost:
         """
         program = self._having(repository, parent)
         known = (commit for made, at, commit in self._made if made is change and at == parent)
-        with _mended(repository), _disk(self._folder):
+        with _mended(repository):
             commit = next(known, None) or make_commit(program, change, parent)
             upload(program, commit, change.additions)
             self._made.append((change, parent, commit))
@@ -153,7 +150,7 @@ class GitHost:
         """Fetch files of a commit anew, past all caches, to the same paths below a folder."""
         fresh = GitProgram(self._folder / f"clone-{next(self._numbers)}", self._host(repository))
         try:
-            with _mended(repository), _disk(self._folder):
+            with _mended(repository):
                 clone_files(fresh, commit, tuple(paths), folder)
         finally:
             fresh.close()
@@ -180,7 +177,7 @@ class GitHost:
     def _having(self, repository: str, commit: str) -> GitProgram:
         """Return git where a commit of the server is here too."""
         program = self._program(repository)
-        with _mended(repository), _disk(self._folder):
+        with _mended(repository):
             program.fetch(commit)
         return program
 
@@ -196,14 +193,3 @@ def _mended(repository: str) -> Iterator[None]:
             where=repository,
             fix="Make it by the host's own means; git alone cannot.",
         ) from err
-
-
-@contextmanager
-def _disk(folder: Path) -> Iterator[None]:
-    """Tell a person about a disk of this machine that is full."""
-    try:
-        yield
-    except OSError as err:
-        if err.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise
-        raise full_disk(folder, os.strerror(err.errno)) from err

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rocmatrix.errors import ReleaseError
+from rocmatrix.errors import ReleaseError, RocmatrixError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest import Manifest
@@ -17,14 +17,14 @@ from rocmatrix.release.content import Content, read_content
 from rocmatrix.release.gates import Allowances, require_allowed, require_complete, require_unchanged
 from rocmatrix.release.hub import Hub
 from rocmatrix.release.journal import Journal, JournalFile
-from rocmatrix.release.persistence import Patience, Persistence, SystemClock
+from rocmatrix.release.persistence import Patience
 from rocmatrix.release.publication import Publication, Released, Wanted
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair
 from rocmatrix.release.signing import Signing, sign_wanted
 from rocmatrix.release.source_tag import read_tag, require_built_commit
 from rocmatrix.release.verification import Expectations
-from rocmatrix.release.view import View
+from rocmatrix.release.view import patient_view
 from rocmatrix.store import Absent, Store
 
 JOURNAL = "release.json"
@@ -160,12 +160,11 @@ def publish(
 
     path = store.kernel_folder(kernel.name) / JOURNAL if keep_journal else None
     journal = JournalFile(path, _journal(wanted, hub, credential))
-    persistence = Persistence(SystemClock(), patience or Patience(), tell)
-    view = View(hub=hub, persistence=persistence, repository=kernel.repo_id)
+    view = patient_view(hub, kernel.repo_id, tell=tell, patience=patience)
     try:
         signed = sign_wanted(wanted, view, signing, tell) if signing else wanted
         released = Publication(signed, view, journal, tell).run()
-    except ReleaseError as err:
+    except RocmatrixError as err:
         journal.end("stopped", err.what)
         raise
     journal.end("already released" if released.already else "released")

@@ -11,21 +11,13 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from rocmatrix.errors import InputError, MissingRequirementError, ReleaseError, RocmatrixError
-from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.hub import Hub, MovedError
-from rocmatrix.releasing.model import EMBEDDED, Options
+from rocmatrix.releasing.model import EMBEDDED
 from rocmatrix.releasing.transport import KERNELS, Transport, default_address, find_for, speaking
 
 _NOBODY = Credential(token=None, source="none")
-
-
-@contextmanager
-def hub_of(options: Options, kernel: PlannedKernel) -> Iterator[tuple[str, Credential]]:
-    """Yield the address of the Hub and the credential for it."""
-    with changing_hub(options.hub, kernel.repo_id, Transport.API, anonymous=options.dry_run) as (hub, credential):
-        yield hub.name, credential
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from rocmatrix.release.signing import SignMode
+from rocmatrix.releasing.transport import Transport
 
 EMBEDDED = "embedded"
 
@@ -27,12 +28,14 @@ class Options:
         matrix: path of matrix.yaml.
         out: the output folder.
         tag: of the sources.
-        hub: address of the Hub; ``embedded`` for one that is started for this command; ``None`` for the client's own.
+        hub: address of the Hub, and for the transport ``git`` the address below which repositories lie; ``embedded``
+            for one that is started for this command; ``None`` for the client's own.
         dry_run: look at everything, write nothing.
         untested: whether variants that nothing executed may be released.
         drop: torch and ROCm pairs that earlier users may lose, as ``torch2.12-rocm7.1``.
         sign: whether variants are signed.
         trust: trust configuration of a private Sigstore; ``None`` for the public one.
+        transport: how the Hub is spoken to.
         builds_on_main: whether ``main`` gets the variants too, as old clients look there for version 1.
     """
 
@@ -46,6 +49,7 @@ class Options:
     sign: SignMode = SignMode.AUTO
     trust: Path | None = None
     builds_on_main: bool = False
+    transport: Transport = Transport.API
 
 
 @dataclass(frozen=True, kw_only=True)

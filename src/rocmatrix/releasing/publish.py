@@ -18,7 +18,7 @@ from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
 from rocmatrix.release.signing import prepare_signing
 from rocmatrix.release.stage import Request, prepare, publish
-from rocmatrix.releasing.hubs import hub_of
+from rocmatrix.releasing.hubs import changing_hub
 from rocmatrix.releasing.model import Options, Outcome, Result
 from rocmatrix.store import Store
 
@@ -33,17 +33,15 @@ def release(options: Options, emit: Emit) -> Result:
     with store.exclusive():
         plan = store.read_plan()
         kernel = kernel_of(plan, options.tag)
-        with hub_of(options, kernel) as (endpoint, credential):
+        opened = changing_hub(options.hub, kernel.repo_id, options.transport, anonymous=options.dry_run)
+        with opened as (hub, credential):
             wanted = prepare(request_of(options, plan, kernel, credential), store)
             signing = prepare_signing(options.sign, options.trust, teller(emit, kernel))
             if options.dry_run:
-                return result_of(wanted, endpoint, credential, commit=None, outcome=Outcome.DRY_RUN)
-            from rocmatrix.release.api_hub import ApiHub  # noqa: PLC0415 - a heavy client
-
-            hub = ApiHub(endpoint, credential)
+                return result_of(wanted, hub.name, credential, commit=None, outcome=Outcome.DRY_RUN)
             released = publish(wanted, hub, store=store, emit=emit, credential=credential.source, signing=signing)
             outcome = Outcome.ALREADY if released.already else Outcome.RELEASED
-            return result_of(wanted, endpoint, credential, commit=released.commit, outcome=outcome)
+            return result_of(wanted, hub.name, credential, commit=released.commit, outcome=outcome)
 
 
 def teller(emit: Emit, kernel: PlannedKernel) -> Callable[[str], None]:
