@@ -83,7 +83,7 @@ class _Rows:
         if change.kind is ChangeKind.NEW_PYTHON and change.torch:
             return self._add_pythons(change.torch, change.python, source)
         if change.kind is ChangeKind.NEW_ROCM and change.release and change.rocm and change.stream:
-            own = "the release's own number, as for every release below 10; nobody of us has read it"
+            own = "the release's own number, as for every release below 10; not read from a runtime"
             self.releases.append(
                 RocmRelease(
                     release=change.release,
