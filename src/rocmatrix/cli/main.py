@@ -24,6 +24,7 @@ from rocmatrix.cli import (
     run,
     streams,
     verify,
+    wheel,
     why,
     yank,
 )
@@ -40,6 +41,7 @@ VERBS: tuple[Verb, ...] = (
     collect.VERB,
     rehearse.VERB,
     release.VERB,
+    wheel.VERB,
     yank.VERB,
     diff.VERB,
     why.VERB,
