@@ -30,10 +30,13 @@ def linters(repository: Path) -> Iterator[Linter]:
     actions = tuple(sorted((repository / ".github" / "actions").glob("*/action.y*ml")))
     if workflows:
         yield Linter(command=("check-jsonschema", "--builtin-schema", "vendor.github-workflows"), files=workflows)
+        yield Linter(command=("actionlint",), files=workflows)
     if actions:
         yield Linter(command=("check-jsonschema", "--builtin-schema", "vendor.github-actions"), files=actions)
     if workflows or actions:
-        yield Linter(command=("zizmor", "--offline", "--no-progress"), files=workflows + actions)
+        yield Linter(
+            command=("zizmor", "--offline", "--no-progress", "--persona", "auditor"), files=workflows + actions
+        )
 
 
 def lint(environment: PrivateEnvironment) -> int:

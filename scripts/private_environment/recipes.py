@@ -24,6 +24,11 @@ def test_environment(repository: Path) -> PrivateEnvironment:
     return _from_lock(repository, "test")
 
 
+def named_environment(repository: Path, name: str) -> PrivateEnvironment:
+    """Return the environment of a lock of ``requirements/`` by its name: ``run``, ``release`` or ``test``."""
+    return _from_lock(repository, name)
+
+
 def torch_environment(repository: Path, below: PrivateEnvironment, find: Callable[[], Wheel]) -> PrivateEnvironment:
     """Return a CPU build of torch with what it asks for, on top of the packages of the environment ``below``.
 

@@ -46,11 +46,11 @@ class Job:
 
     Attributes:
         result: how it ended.
-        outputs: what it handed on.
+        outputs: what it handed on; ``None`` for what it did not come to.
     """
 
     result: JobState
-    outputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +165,8 @@ def _number_objections(planned: int | None, collected: int | None, *, collects: 
 
 
 def _number(job: Job | None, output: str) -> int | None:
-    text = job.outputs.get(output, "") if job else ""
-    return int(text) if text.isascii() and text.isdigit() else None
+    text = job.outputs.get(output) if job else None
+    return int(text) if text and text.isascii() and text.isdigit() else None
 
 
 def _code(verdict: Verdict) -> ExitCode:

@@ -80,6 +80,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_release  # noqa: PLC0415
+    from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
 
     options = Options(
         matrix=arguments.matrix,
@@ -97,6 +98,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         result = release(options, reporter.emit)
     if arguments.json:
         write_document(result, sys.stdout)
+    write_step_outputs({"repository": result.repository, "tag": result.tag, "revision": result.commit or ""})
     show_release(result, make_console(sys.stderr if arguments.json else sys.stdout))
     return ExitCode.DONE
 
