@@ -18,8 +18,7 @@ from rocmatrix.check.options import CheckOptions, confirm
 from rocmatrix.check.stage import check_units
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.engine.interface import Engine
-from rocmatrix.errors import ExitCode, InputError, MissingRequirementError, worst
+from rocmatrix.errors import ExitCode, InputError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.audit_renewal import with_choices_of
@@ -30,6 +29,7 @@ from rocmatrix.plan.selectors import select
 from rocmatrix.project_listing import read_manifest, read_matrix
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
+from rocmatrix.toolchain.engines import EngineChoice, engines_of
 from rocmatrix.toolchain.registry import make_toolchain
 
 
@@ -42,7 +42,7 @@ class Options:
         out: output folder.
         only: shell patterns over unit ids; empty means all.
         toolchain: recipe that overrides the choice in matrix.yaml; ``None`` keeps it.
-        engine: ``auto``, ``host`` or ``docker``.
+        engine: where toolchains run, within which limits.
         jobs: units that are built at the same time; at least 1.
         use_cache: whether earlier results may be reused.
         check: what executes the kernels, and on which inputs.
@@ -53,7 +53,7 @@ class Options:
     out: Path
     only: tuple[str, ...] = ()
     toolchain: str | None = None
-    engine: str = "auto"
+    engine: EngineChoice = field(default_factory=EngineChoice)
     jobs: int = 1
     use_cache: bool = True
     check: CheckOptions = field(default_factory=CheckOptions)
@@ -165,25 +165,23 @@ def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False)
 
 
 def _build(context: _Context, result: RunResult) -> RunResult:
-    options, engine = context.options, _engine(context.options.engine)
+    options, root, cache = context.options, context.source_root, cache_folder()
     wanted = {unit.toolchain for unit in result.units}
-    toolchains = {
-        spec.id: make_toolchain(spec, engine=engine, cache=cache_folder())
-        for spec in result.plan.toolchains
-        if spec.id in wanted
-    }
-    builds = build_units(
-        result.units,
-        plan=result.plan,
-        source_root=context.source_root,
-        store=context.store,
-        engine=engine,
-        toolchains=toolchains,
-        emit=context.emit,
-        jobs=options.jobs,
-        use_cache=options.use_cache,
-        cache=cache_folder(),
-    )
+    specs = [spec for spec in result.plan.toolchains if spec.id in wanted]
+    with engines_of(specs, options.engine, root=root, emit=context.emit) as engines:
+        builds = build_units(
+            result.units,
+            plan=result.plan,
+            source_root=root,
+            store=context.store,
+            engines=engines,
+            toolchains={spec.id: make_toolchain(spec, engine=engines[spec.id], cache=cache) for spec in specs},
+            emit=context.emit,
+            jobs=options.jobs,
+            use_cache=options.use_cache,
+            cache=cache,
+            timeout=options.engine.limits.seconds,
+        )
     return replace(result, builds=builds)
 
 
@@ -267,19 +265,6 @@ def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Un
             "none of the units is built", where=str(context.store.root), fix="Run `rocmatrix build` first."
         )
     return tuple(ready), replace(result, altered=frozenset(altered))
-
-
-def _engine(name: str) -> Engine:
-    """Return the engine of this name.
-
-    Raises:
-        MissingRequirementError: rocmatrix has no such engine.
-    """
-    if name in {"auto", "host"}:
-        return HostEngine()
-    raise MissingRequirementError(
-        f"there is no engine {name} in this version of rocmatrix", where="--engine", fix="Use --engine host."
-    )
 
 
 def _exit_code(result: RunResult, *, everything: bool) -> ExitCode:

@@ -46,7 +46,7 @@ class Copy:
                 plan=plan,
                 source_root=self.root,
                 store=store,
-                engine=engine,
+                engines=dict.fromkeys((spec.id for spec in plan.toolchains), engine),
                 toolchains={spec.id: make_toolchain(spec, engine=engine, cache=cache) for spec in plan.toolchains},
                 emit=lambda _: None,
                 jobs=jobs,

@@ -10,16 +10,15 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from rocmatrix.build.diagnostics import first_error, names_source, relative_to
-from rocmatrix.engine.interface import Command, Engine
+from rocmatrix.engine.interface import Command, Completed, Engine
+from rocmatrix.engine.paths import PathMap, Place
 from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
-
-TIMEOUT = 3600.0
-"""Seconds that the graph of one unit may take."""
 
 _STATUS = "[%f/%t] "
 _PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
@@ -48,9 +47,13 @@ class GraphRun:
         writable: other folders that commands write to.
         project: private copy of the sources; paths below it are shown relative to it.
         jobs: commands at the same time.
+        timeout: seconds that all steps may take.
         log: takes each line that is printed.
         on_step: told when a step is done.
         on_damage: told what was damaged in a cache and is made again.
+        on_kept: told the command line that opens a shell where a build failed, if the engine kept that.
+        places: folders of the build as an engine with a file system of its own has them.
+        room: what the commands belong to.
     """
 
     engine: Engine
@@ -58,9 +61,13 @@ class GraphRun:
     writable: tuple[Path, ...]
     project: Path
     jobs: int
+    timeout: float
     log: Callable[[str], None]
     on_step: OnStep
     on_damage: Callable[[str], None]
+    on_kept: Callable[[tuple[str, ...]], None]
+    places: tuple[Place, ...] = ()
+    room: str = ""
 
 
 def ninja_text(steps: Sequence[Step]) -> str:
@@ -95,10 +102,9 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
         InputError: a path or an argument has a character that ninja cannot express.
         MissingRequirementError: ninja is not there, or the disk is full.
     """
-    import ninja  # noqa: PLC0415 - only where something is built
-
+    places = (*run.places, *dict.fromkeys(place for step in steps for place in step.places))
     graph = run.folder / "build.ninja"
-    graph.write_text(ninja_text(steps), encoding="utf-8")
+    graph.write_text(ninja_text([_inward(step, run.engine.paths(places)) for step in steps]), encoding="utf-8")
 
     def take(line: str) -> None:
         run.log(relative_to(run.project, line))
@@ -109,20 +115,57 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
 
     done = run.engine.run(
         Command(
-            argv=(str(Path(ninja.BIN_DIR) / "ninja"), "-f", graph.name, "-j", str(run.jobs)),
+            argv=(run.engine.ninja, "-f", graph.name, "-j", str(run.jobs)),
             cwd=run.folder,
             environment={"NINJA_STATUS": _STATUS, "TERM": "dumb"},
-            timeout=TIMEOUT,
+            timeout=run.timeout,
             writable=(run.folder, *run.writable),
             on_line=take,
+            places=places,
+            room=run.room,
         )
     )
-    if done.returncode is None:
-        raise BuildError(f"the build was ended after {TIMEOUT:.0f} seconds")
+    if done.kept:
+        run.on_kept(done.kept)
     if done.returncode != 0:
-        error = first_error(done.output, run.project)
+        _refuse(done, run)
+
+
+def _refuse(done: Completed, run: GraphRun) -> NoReturn:
+    """Raise the error of a graph that did not run to its end.
+
+    Raises:
+        BuildError: as ``run_graph``.
+        MissingRequirementError: as ``run_graph``.
+    """
+    if done.returncode is None:
+        raise BuildError(done.stopped or f"the build was ended after {run.timeout:.0f} seconds (--limit time)")
+    error = first_error(done.output, run.project)
+    if done.stopped:
+        raise BuildError(f"{error}\n{done.stopped}")
+    if done.free is None:
         _blame_disk(error, run)
-        raise BuildError(error)
+    elif not names_source(error) and (done.free < _SCARCE or _FULL in error):
+        raise BuildError(f"{error}\nit filled the disk that it may use (--limit disk)")
+    raise BuildError(error)
+
+
+def _inward(step: Step, paths: PathMap) -> Step:
+    """Return a step with its paths as they are where commands run."""
+    if not paths.pairs:
+        return step
+
+    def moved(path: Path) -> Path:
+        return Path(paths.inward(str(path)))
+
+    return replace(
+        step,
+        argv=tuple(paths.inward(word) for word in step.argv),
+        inputs=tuple(moved(path) for path in step.inputs),
+        outputs=tuple(moved(path) for path in step.outputs),
+        depfile=moved(step.depfile) if step.depfile else None,
+        environment={name: paths.inward(value) for name, value in step.environment.items()},
+    )
 
 
 def _blame_disk(error: str, run: GraphRun) -> None:

@@ -6,9 +6,9 @@ last. A run that is killed at any instant therefore leaves units that are built,
 
 from __future__ import annotations
 
-import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -23,8 +23,10 @@ from rocmatrix.build.sources import Project, read_project
 from rocmatrix.build.unit_build import Workshop, build_unit
 from rocmatrix.build.verdict import judge
 from rocmatrix.digest import Digest
+from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Engine
-from rocmatrix.errors import ExitCode, MissingRequirementError
+from rocmatrix.engine.limits import Limits
+from rocmatrix.errors import BuildError, ExitCode, MissingRequirementError
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitStarted
 from rocmatrix.plan.model import Abi, Plan, ToolchainId, Unit, UnitId
 from rocmatrix.records import BuildRecord, Outcome, ToolchainIdentity
@@ -39,12 +41,13 @@ def build_units(
     plan: Plan,
     source_root: Path,
     store: Store,
-    engine: Engine,
+    engines: Mapping[ToolchainId, Engine],
     toolchains: Mapping[ToolchainId, Toolchain],
     emit: Emit,
     jobs: int,
     use_cache: bool,
     cache: Path,
+    timeout: float = Limits().seconds,
 ) -> dict[UnitId, BuildRecord]:
     """Build units, or find that an earlier build holds; a unit that fails does not stop the others.
 
@@ -53,12 +56,13 @@ def build_units(
         plan: the plan that they are from.
         source_root: folder of matrix.yaml; the paths of kernels are relative to it.
         store: the output folder, held by this process.
-        engine: where commands run.
+        engines: where the commands of each toolchain run; the caller closes them.
         toolchains: by the ids that units name.
         emit: takes events, from several threads.
         jobs: units that are built at the same time.
         use_cache: whether an earlier build may be reused.
         cache: folder that runs share, for torch headers.
+        timeout: seconds that the steps of one unit may take.
 
     Returns:
         The record of each unit, also of those that failed, in the order of ``units``.
@@ -70,30 +74,52 @@ def build_units(
     names = dict.fromkeys(unit.kernel for unit in units)
     projects = {name: read_project(source_root / plan.kernel(name).path) for name in names}
     side_by_side = max(1, min(jobs, len(units)))
-    workshop = Workshop(
-        engine=engine,
+    shared = Workshop(
+        engine=HostEngine(),
         headers=SharedHeaders(stable_pin(), cache=cache, emit=emit),
         device_cache=store.work / "device",
-        jobs=max(1, _processors() // side_by_side),
+        side_by_side=side_by_side,
+        timeout=timeout,
         emit=emit,
     )
-    run = _Run(store=store, workshop=workshop, use_cache=use_cache, stopped=threading.Event())
     tasks = [
         _Task(
-            unit=unit, project=projects[unit.kernel], toolchain=toolchains[unit.toolchain] if unit.toolchain else None
+            unit=unit,
+            project=projects[unit.kernel],
+            toolchain=toolchains[unit.toolchain] if unit.toolchain else None,
+            workshop=replace(shared, engine=engines[unit.toolchain]) if unit.toolchain else shared,
         )
         for unit in units
     ]
+    run = _Run(store=store, emit=emit, use_cache=use_cache, stopped=threading.Event(), rooms=_Rooms(tasks))
     return {record.unit: record for record in _run_all(tasks, run, side_by_side)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Task:
-    """A unit, the project it is of, and what compiles it; no toolchain for noarch."""
+    """A unit, the project it is of, what compiles it and where; no toolchain for noarch."""
 
     unit: Unit
     project: Project
     toolchain: Toolchain | None
+    workshop: Workshop
+
+
+class _Rooms:
+    """Gives back what an engine keeps for the units of a kernel once the last of them is done."""
+
+    def __init__(self, tasks: Sequence[_Task]) -> None:
+        self._left = Counter((task.unit.toolchain, task.unit.kernel) for task in tasks)
+        self._lock = threading.Lock()
+
+    def leave(self, task: _Task) -> None:
+        """Take note that a unit is done."""
+        key = (task.unit.toolchain, task.unit.kernel)
+        with self._lock:
+            self._left[key] -= 1
+            last = not self._left[key]
+        if last:
+            task.workshop.engine.release(task.unit.kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +127,10 @@ class _Run:
     """What all tasks share."""
 
     store: Store
-    workshop: Workshop
+    emit: Emit
     use_cache: bool
     stopped: threading.Event
+    rooms: _Rooms
 
 
 class _StoppedError(Exception):
@@ -113,7 +140,7 @@ class _StoppedError(Exception):
 def _run_all(tasks: Sequence[_Task], run: _Run, side_by_side: int) -> list[BuildRecord]:
     """Return the records of all tasks; an exception of one, or an interrupt, kills what runs and is raised."""
     with ThreadPoolExecutor(max_workers=side_by_side, thread_name_prefix="build") as pool:
-        futures = [pool.submit(_do, task, run) for task in tasks]
+        futures = [pool.submit(_take_up, task, run) for task in tasks]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
             broken = [future for future in futures if future.done() and future.exception()]
@@ -121,24 +148,32 @@ def _run_all(tasks: Sequence[_Task], run: _Run, side_by_side: int) -> list[Build
                 future.result()
         except BaseException:
             run.stopped.set()
-            run.workshop.engine.interrupt()
+            for engine in {id(task.workshop.engine): task.workshop.engine for task in tasks}.values():
+                engine.interrupt()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return [future.result() for future in futures]
 
 
+def _take_up(task: _Task, run: _Run) -> BuildRecord:
+    try:
+        return _do(task, run)
+    finally:
+        run.rooms.leave(task)
+
+
 def _do(task: _Task, run: _Run) -> BuildRecord:
     """Build one unit or reuse its earlier build, and leave a record."""
-    clock, unit = time.monotonic(), task.unit
+    clock, unit, workshop = time.monotonic(), task.unit, task.workshop
     identity, missing = _identity(task.toolchain)
-    headers = run.workshop.headers.pin.headers_digest if unit.abi is Abi.STABLE and task.toolchain else None
-    standard = run.workshop.headers.cxx_standard(unit) if task.toolchain else None
+    headers = workshop.headers.pin.headers_digest if unit.abi is Abi.STABLE and task.toolchain else None
+    standard = workshop.headers.cxx_standard(unit) if task.toolchain else None
     inputs = input_digests(task.project, unit, toolchain=identity, headers=headers, cxx_standard=standard)
     verdict = judge(run.store.read_record(unit.id, BuildRecord), inputs, use_cache=run.use_cache)
     if verdict.reusable:
         _finish(run, verdict.reusable, State.REUSED, verdict.reason, time.monotonic() - clock)
         return verdict.reusable
-    run.workshop.emit(UnitStarted(unit=unit.id, stage=Stage.BUILD, reason=verdict.reason))
+    run.emit(UnitStarted(unit=unit.id, stage=Stage.BUILD, reason=verdict.reason))
     draft = BuildRecord(
         unit=unit.id,
         inputs_digest=inputs_digest(inputs),
@@ -147,7 +182,7 @@ def _do(task: _Task, run: _Run) -> BuildRecord:
         rocmatrix=__version__,
         uid=uid(task.project),
         toolchain=identity,
-        isolation=run.workshop.engine.isolation,
+        isolation=workshop.engine.isolation,
         headers=None,
         gates=(),
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -173,7 +208,7 @@ def _build(task: _Task, run: _Run, draft: BuildRecord, reason: str) -> BuildReco
     with run.store.scratch(task.unit.id) as scratch, log_path.open("w", encoding="utf-8") as log:
         print(f"{task.unit.id}, {reason}, {toolchain}, rocmatrix {draft.rocmatrix}", file=log, flush=True)
         try:
-            built = build_unit(task.unit, task.project, task.toolchain, run.workshop, scratch=scratch, log=log)
+            built = build_unit(task.unit, task.project, task.toolchain, task.workshop, scratch=scratch, log=log)
             record = replace(draft, headers=built.headers, gates=built.gates, error=built.error)
             if built.payload is None:
                 record = replace(record, error_code=ExitCode.BUILD)
@@ -196,15 +231,17 @@ def _keep(run: _Run, unit: UnitId, payload: Path) -> Digest:
     return run.store.replace_payload(unit, payload)
 
 
-def _identity(toolchain: Toolchain | None) -> tuple[ToolchainIdentity | None, MissingRequirementError | None]:
-    """Return who compiles, or what is missing to find that out."""
+def _identity(
+    toolchain: Toolchain | None,
+) -> tuple[ToolchainIdentity | None, MissingRequirementError | BuildError | None]:
+    """Return who compiles, or what is missing to find that out: a compiler, an engine, an image that can be made."""
     try:
         return (toolchain.identity() if toolchain else None), None
-    except MissingRequirementError as err:
+    except (MissingRequirementError, BuildError) as err:
         return None, err
 
 
-def _missing(draft: BuildRecord, err: MissingRequirementError) -> BuildRecord:
+def _missing(draft: BuildRecord, err: MissingRequirementError | BuildError) -> BuildRecord:
     return replace(draft, error=str(err), error_code=err.exit_code)
 
 
@@ -220,9 +257,4 @@ def _finish(run: _Run, record: BuildRecord, state: State, reason: str, seconds: 
         error=record.error,
         exit_code=record.error_code,
     )
-    run.workshop.emit(event)
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0))
+    run.emit(event)

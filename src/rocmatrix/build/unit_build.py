@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from rocmatrix.build.identity import extension_name
 from rocmatrix.build.payload import write_payload
 from rocmatrix.build.sources import Project
 from rocmatrix.engine.interface import Engine
+from rocmatrix.engine.paths import Place
 from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.events import Emit, Notice, Stage, UnitProgress
 from rocmatrix.plan.extension import EXTENSION_SUFFIX
@@ -49,10 +51,11 @@ class Workshop:
     """What the builds of one run share.
 
     Attributes:
-        engine: runs commands.
+        engine: runs the commands of the unit's toolchain.
         headers: of torch, for stable-ABI units.
         device_cache: folder for code objects that units share.
-        jobs: commands of one unit that run at the same time.
+        side_by_side: units that are built at the same time and share the engine's processors.
+        timeout: seconds that the steps of one unit may take.
         emit: takes progress.
         announcements: of long steps.
     """
@@ -60,7 +63,8 @@ class Workshop:
     engine: Engine
     headers: SharedHeaders
     device_cache: Path
-    jobs: int
+    side_by_side: int
+    timeout: float
     emit: Emit
     announcements: Announcements = field(default_factory=Announcements)
 
@@ -98,7 +102,7 @@ def build_unit(
             objection, where=unit.id, fix="Name another toolchain for it in matrix.yaml, or with --toolchain."
         )
     include, headers = workshop.headers.get() if unit.abi is Abi.STABLE else (None, None)
-    request = _request(unit, project, scratch, workshop, include)
+    request = _placed(_request(unit, project, scratch, workshop, include), headers)
     _lay_out(project, request)
     try:
         _compile(request, toolchain, workshop, log)
@@ -136,6 +140,24 @@ def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, in
     )
 
 
+def _placed(request: BuildRequest, headers: HeadersOrigin | None) -> BuildRequest:
+    """Return the request with the names of its folders in an engine that has a file system of its own.
+
+    Sources have the same name in all units of a kernel, so that their path, should it get into a binary, is the same.
+    """
+    unit = request.unit
+    places = [
+        Place(host=request.project, name="project"),
+        Place(host=request.generated, name="generated"),
+        Place(host=request.work, name=f"{unit.id}/work", writable=True),
+        Place(host=request.output.parent, name=f"{unit.id}/output", writable=True, fetched=True),
+        Place(host=request.device_cache, name="device", writable=True, sent=False),
+    ]
+    if request.torch_include and headers:
+        places.append(Place(host=request.torch_include, name=f"headers/torch-{headers.torch}"))
+    return replace(request, places=tuple(places), room=unit.kernel)
+
+
 def _lay_out(project: Project, request: BuildRequest) -> None:
     """Write the private copy of the sources and what is generated, and make the folders of the build."""
     for folder in (request.project, request.generated, request.work, request.output.parent, request.device_cache):
@@ -153,15 +175,24 @@ def _compile(request: BuildRequest, toolchain: Toolchain, workshop: Workshop, lo
     def on_damage(what: str) -> None:
         workshop.emit(Notice(level="warning", message=f"damaged cache: {what}", where=unit))
 
+    def on_kept(argv: tuple[str, ...]) -> None:
+        entering = f"the container of the failed build is kept: {shlex.join(argv)}"
+        print(entering, file=log, flush=True)
+        workshop.emit(Notice(level="info", message=entering, where=unit))
+
     run = GraphRun(
         engine=workshop.engine,
         folder=request.work,
         writable=(request.output.parent, request.device_cache),
         project=request.project,
-        jobs=workshop.jobs,
+        jobs=max(1, workshop.engine.processors // workshop.side_by_side),
+        timeout=workshop.timeout,
         log=_line_writer(log),
         on_step=on_step,
         on_damage=on_damage,
+        on_kept=on_kept,
+        places=request.places,
+        room=request.room,
     )
     steps = toolchain.steps(request)
     workshop.announcements.make(steps, workshop.emit)

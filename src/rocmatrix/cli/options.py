@@ -15,6 +15,7 @@ from rocmatrix.errors import ExitCode, InputError
 if TYPE_CHECKING:
     from rocmatrix import pipeline
     from rocmatrix.check.options import CheckOptions
+    from rocmatrix.toolchain.engines import EngineChoice
 
 DEFAULT_MATRIX = Path("matrix.yaml")
 DEFAULT_OUT = Path("dist")
@@ -96,7 +97,18 @@ def add_building(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("auto", "host", "docker"),
         default="auto",
-        help="where toolchains run (default: %(default)s)",
+        help="where toolchains run; auto: images in docker, llvm and hipcc on this machine (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what the build of a unit may use: time=SECONDS (default 3600), and in a container memory=SIZE, cpus=N, "
+        "processes=N, disk=SIZE; may be given several times",
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the container of a failed build running, and say how to enter it"
     )
     parser.add_argument(
         "--jobs",
@@ -152,11 +164,22 @@ def pipeline_options(arguments: argparse.Namespace) -> pipeline.Options:
         out=arguments.out,
         only=tuple(arguments.only),
         toolchain=getattr(arguments, "toolchain", None),
-        engine=getattr(arguments, "engine", "auto"),
+        engine=_engine_choice(arguments),
         jobs=getattr(arguments, "jobs", 1),
         use_cache=not getattr(arguments, "no_cache", False),
         check=_check_options(arguments),
         torches=tuple(getattr(arguments, "torch", None) or ()),
+    )
+
+
+def _engine_choice(arguments: argparse.Namespace) -> EngineChoice:
+    from rocmatrix.engine.limits import parse_limits  # noqa: PLC0415 - as above
+    from rocmatrix.toolchain.engines import EngineChoice  # noqa: PLC0415
+
+    return EngineChoice(
+        name=getattr(arguments, "engine", "auto"),
+        limits=parse_limits(getattr(arguments, "limit", ())),
+        keep=getattr(arguments, "keep", False),
     )
 
 

@@ -82,9 +82,9 @@ def unpack(chunks: Iterator[bytes], folder: Path, *, most_bytes: int) -> None:
 
 
 def _below(place: Place) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of a place and of all below it, in a fixed order."""
+    """Yield the name and the path of a place and of all of it that is sent, in a fixed order."""
     yield place.name, place.host
-    if place.host.is_dir():
+    if place.sent and place.host.is_dir():
         for path in sorted(place.host.rglob("*")):
             yield f"{place.name}/{path.relative_to(place.host).as_posix()}", path
 
@@ -132,8 +132,11 @@ def _extract(archive: tarfile.TarFile, folder: Path, most_bytes: int) -> None:
             continue
         source = archive.extractfile(member)
         assert source is not None  # noqa: S101 - a regular file
-        with path.open("xb") as target:
-            shutil.copyfileobj(source, target, _BLOCK)
+        try:
+            with path.open("xb") as target:
+                shutil.copyfileobj(source, target, _BLOCK)
+        except (FileExistsError, FileNotFoundError, NotADirectoryError) as err:
+            raise BuildError(f"the build left {shown!r} twice or in a folder that is none") from err
         path.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
 
 

@@ -19,7 +19,7 @@ from rocmatrix.engine.leftovers import sweep
 from rocmatrix.engine.limits import Limits, size_text
 from rocmatrix.engine.paths import PathMap, Place
 from rocmatrix.engine.room import Room
-from rocmatrix.errors import MissingRequirementError
+from rocmatrix.errors import BuildError, MissingRequirementError
 from rocmatrix.records import Isolation
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class DockerEngine:
         self._lock = threading.RLock()
         self._client: DockerClient | None = None
         self._image_id = ""
+        self._unusable: MissingRequirementError | BuildError | None = None
         self._rooms: dict[str, Room] = {}
         self._interrupted = False
 
@@ -68,15 +69,37 @@ class DockerEngine:
         """Return the id of the image, ``sha256:`` and 64 digits: the digest of its configuration.
 
         Raises:
-            MissingRequirementError: the engine cannot be used, or the image can be neither found nor made.
+            MissingRequirementError: the engine cannot be used, or the image can be neither found nor made; a second
+                call says the same without another attempt.
+            BuildError: the image cannot be made for a reason of its own.
         """
         with self._lock:
+            if self._unusable:
+                raise self._unusable
             if not self._image_id:
-                self._client = self._client or connect()
-                sweep(self._client)
-                self._limits = _closed(self._client, self._limits)
-                self._image_id = self._image(self._client)
+                try:
+                    self._prepare()
+                except (MissingRequirementError, BuildError) as err:
+                    self._unusable = err
+                    raise
             return self._image_id
+
+    def _prepare(self) -> None:
+        self._client = self._client or connect()
+        sweep(self._client)
+        self._limits = _closed(self._client, self._limits)
+        self._image_id = self._image(self._client)
+
+    @property
+    def processors(self) -> int:
+        """How many processors a container may use; asks the engine.
+
+        Raises:
+            MissingRequirementError: as ``image_id``.
+        """
+        self.image_id()
+        assert self._limits.cpus is not None  # noqa: S101 - nothing is left open
+        return max(1, int(self._limits.cpus))
 
     def paths(self, places: tuple[Place, ...]) -> PathMap:
         """Return where places are in a container: ``/rocmatrix/in/NAME``, or ``/rocmatrix/out/NAME`` if writable."""

@@ -52,6 +52,11 @@ class HostEngine:
         self._interrupted = False
 
     @property
+    def processors(self) -> int:
+        """How many processors this process may use."""
+        return len(os.sched_getaffinity(0))
+
+    @property
     def ninja(self) -> str:
         """Path of the ninja in this Python's environment."""
         import ninja  # noqa: PLC0415 - only where something is built

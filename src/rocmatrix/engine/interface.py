@@ -79,6 +79,10 @@ class Engine(Protocol):
         """What records say of commands that ran here."""
 
     @property
+    def processors(self) -> int:
+        """How many processors commands may use together."""
+
+    @property
     def ninja(self) -> str:
         """Path of ninja where commands run."""
 

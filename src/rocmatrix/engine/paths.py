@@ -19,12 +19,15 @@ class Place:
             ``project`` or ``headers/torch-2.13.0``. It may get into a binary, so that it must not depend on this
             machine; in one room a name means one content.
         writable: whether commands may write there.
-        fetched: whether what commands left there is brought back once they ended well; what was here is replaced.
+        sent: whether what is here is there too when a room's first command runs; else it begins empty.
+        fetched: whether what a command that may write there (``Command.writable``) left is brought back once it ended
+            well; what was here is replaced.
     """
 
     host: Path
     name: str
     writable: bool = False
+    sent: bool = True
     fetched: bool = False
 
 

@@ -85,7 +85,7 @@ class Room:
                 return None
             done = self._completed(ending, status, lines.text, time.monotonic() - started, job)
             if status == 0:
-                self._fetch(command.places, paths)
+                self._fetch(command, paths)
         except MissingRequirementError:
             if self._ended:
                 return None
@@ -140,10 +140,11 @@ class Room:
         self._sent[place.name] = (place, content)
         return before is None
 
-    def _fetch(self, places: tuple[Place, ...], paths: PathMap) -> None:
+    def _fetch(self, command: Command, paths: PathMap) -> None:
+        """Bring back the results that the command was allowed to write, and none that it was not."""
         assert self._limits.disk is not None  # noqa: S101 - nothing is left open
-        for place in places:
-            if place.fetched:
+        for place in command.places:
+            if place.fetched and place.host in command.writable:
                 unpack(self._container.fetch(paths.inward(str(place.host))), place.host, most_bytes=self._limits.disk)
 
     def _completed(self, ending: Ending, status: int | None, output: str, seconds: float, job: Job) -> Completed:
@@ -209,6 +210,8 @@ class _Lines:
 
 
 def _content(place: Place) -> Digest:
+    if place.writable:
+        return digest.of_bytes(b"")
     if place.host.is_dir():
         return digest.of_folder(place.host)
     return digest.of_file(place.host)

@@ -179,7 +179,7 @@ class Site:
                 plan=make_plan(units),
                 source_root=self.root,
                 store=self.store,
-                engine=HostEngine(),
+                engines={TOOLCHAIN: HostEngine()},
                 toolchains={TOOLCHAIN: self.toolchain},
                 emit=self.events.append,
                 jobs=jobs,

@@ -27,9 +27,11 @@ def run(steps: list[Step], folder: Path, *, jobs: int = 2) -> Seen:
             writable=(),
             project=folder / "project",
             jobs=jobs,
+            timeout=60.0,
             log=seen.lines.append,
             on_step=lambda done, total, label: seen.steps.append((done, total, label)),
             on_damage=seen.damage.append,
+            on_kept=lambda _: None,
         ),
     )
     return seen

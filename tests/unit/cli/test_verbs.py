@@ -132,10 +132,17 @@ def test_a_mistake_in_the_matrix_is_told_with_file_and_line(project: Path, capsy
     assert "rocm" in error["fix"]
 
 
-def test_a_missing_toolchain_is_the_environments_fault(project: Path, capsys: Capture) -> None:
-    assert main(["run", "--engine", "docker", "--json"]) == 3
-    assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == 3
-    assert (project / "dist" / "plan.json").is_file()
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("limit", ["memory=1K", "memory=much", "cpus=0", "time=", "disk", "colour=red"])
+def test_a_limit_that_is_none_is_refused(limit: str, capsys: Capture) -> None:
+    assert main(["run", "--limit", limit]) == 2
+    assert "--limit" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+def test_units_without_compiled_code_need_no_engine(capsys: Capture) -> None:
+    assert main(["run", "--engine", "docker", "--limit", "memory=16G", "--limit", "time=600", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 0
 
 
 @pytest.mark.usefixtures("project")
