@@ -44,38 +44,42 @@ def runs_in_container(spec: ToolchainSpec) -> bool:
     return spec.recipe not in ON_THIS_MACHINE
 
 
-def recipe_of(spec: ToolchainSpec, root: Path) -> Recipe:
-    """Return the recipe of a toolchain's image; ``root`` is the folder of matrix.yaml.
+def recipes_of(specs: Sequence[ToolchainSpec], *, root: Path) -> Mapping[ToolchainId, Recipe]:
+    """Return the recipe of each toolchain that is an image; ``root`` is the folder of matrix.yaml.
 
     Raises:
         InputError: there is no such recipe, or its arguments do not choose one of its images.
     """
     from rocmatrix.images.loading import load_recipe  # noqa: PLC0415 - only where there are images
 
-    return load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root)
+    return {
+        spec.id: load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root)
+        for spec in specs
+        if runs_in_container(spec)
+    }
 
 
 @contextmanager
 def engines_of(
-    specs: Sequence[ToolchainSpec], choice: EngineChoice, *, root: Path, emit: Emit
+    specs: Sequence[ToolchainSpec], recipes: Mapping[ToolchainId, Recipe], choice: EngineChoice, emit: Emit
 ) -> Iterator[Mapping[ToolchainId, Engine]]:
     """Give the engine of each toolchain and close them afterwards; nothing is started before a command is run.
 
     Args:
         specs: as planned.
+        recipes: of those that are images.
         choice: the user's.
-        root: folder of matrix.yaml, to which paths of recipes are relative.
         emit: takes what is said of images that have to be made first.
 
     Raises:
-        InputError: the engine that the user named cannot run one of the toolchains, or there is no such recipe.
+        InputError: the engine that the user named cannot run one of the toolchains.
     """
     with ExitStack() as open_engines:
         host = HostEngine()
         engines: dict[ToolchainId, Engine] = {}
         for spec in specs:
             _require_possible(spec, choice.name)
-            engines[spec.id] = _in_container(recipe_of(spec, root), choice, emit) if runs_in_container(spec) else host
+            engines[spec.id] = _in_container(recipes[spec.id], choice, emit) if spec.id in recipes else host
             open_engines.callback(engines[spec.id].close)
         yield engines
 

@@ -2,46 +2,81 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.images.loading import SHIPPED
+from rocmatrix.images.recipe import Recipe
 from rocmatrix.plan.model import ToolchainSpec
 from rocmatrix.toolchain.interface import Toolchain
 from rocmatrix.toolchain.unavailable import UnavailableToolchain
 
-RECIPES = ("llvm",)
-"""Recipes that can build now."""
+ON_HOST = ("llvm", "hipcc")
+"""Recipes whose programs are on this machine; all others are images of the engine ``docker``."""
+
+RECIPES = (*ON_HOST, *SHIPPED)
+"""Recipes that come with rocmatrix."""
 
 
-def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path) -> Toolchain:
+def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path, recipe: Recipe | None = None) -> Toolchain:
     """Return the toolchain that a spec names; nothing is run yet.
 
-    Where there is no such recipe, the toolchain raises ``MissingRequirementError`` when it is used: units of other
+    Where what it needs is not there, the toolchain raises ``MissingRequirementError`` when it is used: units of other
     toolchains are built all the same.
 
     Args:
         spec: as planned.
-        engine: where its commands run.
+        engine: where its commands run: ``docker`` with the image of ``recipe``, or ``host``.
         cache: folder for what several builds and runs share; made when it is needed.
+        recipe: of the image, for a recipe that is not one of ``ON_HOST``.
 
     Raises:
         InputError: the recipe does not take the arguments that it was given.
     """
-    if spec.recipe != "llvm":
+    if spec.recipe in ON_HOST:
+        if spec.args:
+            given = ", ".join(sorted(spec.args))
+            raise InputError(
+                f"toolchain {spec.id}: the recipe {spec.recipe} takes no arguments, but was given {given}",
+                where=spec.chosen_by,
+                fix="Remove `args`.",
+            )
+        return _on_host(spec, engine, cache)
+    if recipe is None or not isinstance(engine, DockerEngine):
         return UnavailableToolchain(
             MissingRequirementError(
-                f"toolchain {spec.id}: there is no recipe {spec.recipe!r} yet; there is {', '.join(RECIPES)}",
+                f"toolchain {spec.id}: the recipe {spec.recipe} is a container image, and the engine is {engine.name}",
                 where=spec.chosen_by,
-                fix="Choose one that there is: `toolchains` in matrix.yaml, or --toolchain.",
+                fix="Let the engine be docker (--engine auto chooses it); "
+                f"or choose {' or '.join(ON_HOST)}, which run on this machine.",
             )
         )
-    if spec.args:
-        raise InputError(
-            f"toolchain {spec.id}: the recipe llvm takes no arguments, but was given {', '.join(sorted(spec.args))}",
-            where=spec.chosen_by,
-            fix="Remove `args`.",
-        )
-    from rocmatrix.toolchain.llvm.toolchain import LlvmToolchain  # noqa: PLC0415 - heavy: only where it is used
+    from rocmatrix.toolchain.hipcc.setup import image_setup  # noqa: PLC0415 - heavy: only where it is used
+    from rocmatrix.toolchain.hipcc.toolchain import HipccToolchain  # noqa: PLC0415 - as above
 
-    return LlvmToolchain(spec, engine=engine, cache=cache)
+    return HipccToolchain(image_setup(recipe, engine.image_id), engine=engine)
+
+
+def _on_host(spec: ToolchainSpec, engine: Engine, cache: Path) -> Toolchain:
+    if engine.name != "host":
+        return UnavailableToolchain(
+            MissingRequirementError(
+                f"toolchain {spec.id}: {spec.recipe} runs on this machine, and the engine is {engine.name}",
+                where=spec.chosen_by,
+                fix="Let the engine be host (--engine auto chooses it), or choose a recipe of an image.",
+            )
+        )
+    if spec.recipe == "llvm":
+        from rocmatrix.toolchain.llvm.toolchain import LlvmToolchain  # noqa: PLC0415 - heavy: only where it is used
+
+        return LlvmToolchain(spec, engine=engine, cache=cache)
+    from rocmatrix.toolchain.hipcc.setup import host_setup  # noqa: PLC0415 - heavy: only where it is used
+    from rocmatrix.toolchain.hipcc.toolchain import HipccToolchain  # noqa: PLC0415 - as above
+
+    try:
+        return HipccToolchain(host_setup(os.environ), engine=engine)
+    except MissingRequirementError as err:
+        return UnavailableToolchain(err)

@@ -1,10 +1,12 @@
-"""Which recipes there are, and what is said about the others."""
+"""Which recipes there are, where each runs, and what is said if it cannot."""
 
 from pathlib import Path
 
 import pytest
 
+from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.host import HostEngine
+from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 from rocmatrix.toolchain.registry import make_toolchain
@@ -15,17 +17,40 @@ def spec(recipe: str, **args: str) -> ToolchainSpec:
     return ToolchainSpec(id=name, recipe=recipe, rocm="7.2", args=args, chosen_by="matrix.yaml")
 
 
-@pytest.mark.parametrize("recipe", ["hipcc", "almalinux", "therock", "./mine"])
-def test_a_recipe_that_does_not_exist_yet_is_named_with_those_that_do(recipe: str, tmp_path: Path) -> None:
+def docker() -> Engine:
+    """Return an engine that nothing is asked of."""
+    return DockerEngine(lambda _: "sha256:0", ninja="/usr/bin/ninja", environment={})
+
+
+@pytest.mark.parametrize("recipe", ["almalinux", "therock", "debian", "./mine"])
+def test_an_image_on_the_host_is_refused_with_what_to_do(recipe: str, tmp_path: Path) -> None:
     made = make_toolchain(spec(recipe), engine=HostEngine(), cache=tmp_path)
-    with pytest.raises(MissingRequirementError, match=rf"no recipe '{recipe}' yet; there is llvm") as raised:
+    with pytest.raises(MissingRequirementError, match="is a container image, and the engine is host") as raised:
         made.identity()
     assert raised.value.where == "matrix.yaml"
+    assert "--engine auto" in str(raised.value)
 
 
-def test_llvm_takes_no_arguments(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", ["llvm", "hipcc"])
+def test_what_is_on_this_machine_is_refused_in_a_container(recipe: str, tmp_path: Path) -> None:
+    made = make_toolchain(spec(recipe), engine=docker(), cache=tmp_path)
+    with pytest.raises(MissingRequirementError, match=f"{recipe} runs on this machine, and the engine is docker"):
+        made.identity()
+
+
+def test_a_machine_without_rocm_is_told_so_when_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    made = make_toolchain(spec("hipcc"), engine=HostEngine(), cache=tmp_path)
+    with pytest.raises(MissingRequirementError, match="there is no hipcc") as raised:
+        made.identity()
+    assert f"{tmp_path}/rocm/bin" in str(raised.value)
+
+
+@pytest.mark.parametrize("recipe", ["llvm", "hipcc"])
+def test_what_is_on_this_machine_takes_no_arguments(recipe: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="takes no arguments, but was given ROCM_VERSION"):
-        make_toolchain(spec("llvm", ROCM_VERSION="7.2.4"), engine=HostEngine(), cache=tmp_path)
+        make_toolchain(spec(recipe, ROCM_VERSION="7.2.4"), engine=HostEngine(), cache=tmp_path)
 
 
 def test_making_a_toolchain_writes_nothing(tmp_path: Path) -> None:

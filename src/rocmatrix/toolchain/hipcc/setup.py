@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocmatrix.digest import Digest
 from rocmatrix.errors import MissingRequirementError
+from rocmatrix.images.recipe import Recipe
 
 ROCM = "/opt/rocm"
 """Where AMD's packages put ROCm, or a link to it."""
@@ -29,7 +30,7 @@ class Setup:
             as conformance recipes do.
         own_minor: whether it builds for the ROCm minor of its HIP and for no other.
         recipe_digest: of the image's recipe; ``None`` on this machine.
-        image_digest: of the image; ``None`` on this machine.
+        image: returns the image's digest, which may be asked of an engine; ``None`` on this machine.
     """
 
     recipe: str
@@ -40,7 +41,7 @@ class Setup:
     serves: tuple[str, ...] = ()
     own_minor: bool = False
     recipe_digest: Digest | None = None
-    image_digest: str | None = None
+    image: Callable[[], str] | None = None
 
 
 def host_setup(search: Mapping[str, str]) -> Setup:
@@ -67,4 +68,23 @@ def host_setup(search: Mapping[str, str]) -> Setup:
         python=sys.executable,
         environment={"HIP_PLATFORM": "amd"},
         own_minor=True,
+    )
+
+
+def image_setup(recipe: Recipe, image: Callable[[], str]) -> Setup:
+    """Return the ROCm in the image of a recipe.
+
+    Args:
+        recipe: what is in it.
+        image: returns the image's digest; called when the toolchain's identity is first asked for.
+    """
+    return Setup(
+        recipe=recipe.name,
+        hipcc=recipe.tools.hipcc,
+        clang=recipe.tools.clang,
+        python=recipe.tools.python,
+        environment=recipe.environment,
+        serves=recipe.hip,
+        recipe_digest=recipe.digest,
+        image=image,
     )

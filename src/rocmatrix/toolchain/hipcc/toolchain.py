@@ -44,7 +44,7 @@ class HipccToolchain:
             description=compiler.description,
             compilers={"clang": compiler.version, "hip": compiler.hip},
             recipe_digest=_recipe_digest(self._setup),
-            image_digest=self._setup.image_digest,
+            image_digest=self._setup.image() if self._setup.image else None,
         )
 
     def objection(self, unit: Unit, manifest: Manifest) -> str | None:
