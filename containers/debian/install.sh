@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs as root in the stage `build`, from /context: installs what pins/apt names and leaves nothing that a build does not need.
+# Runs as root, from /context: installs what pins/apt names and leaves nothing that a build does not need.
 set -eux
 
 # Versions are pinned and signed by Debian, so lists of a frozen mirror are as good as fresh ones.
@@ -7,11 +7,6 @@ apt_get() {
   apt-get -o Acquire::Check-Valid-Until=false -o Acquire::Retries=2 -o Acquire::Languages=none \
     -o APT::Install-Recommends=false -o APT::Sandbox::User=root "$@"
 }
-if [ -s /context/extra.crt ]; then
-  cat /etc/ssl/certs/ca-certificates.crt /context/extra.crt >/context/bundle.crt
-  export APT_CONFIG=/context/apt.conf
-  echo 'Acquire::https::CAInfo "/context/bundle.crt";' >"$APT_CONFIG"
-fi
 
 # Manuals and translations are not unpacked at all; licences are.
 cat >/etc/dpkg/dpkg.cfg.d/small <<'END'

@@ -16,7 +16,7 @@ from rocmatrix.engine.connection import docker_errors, engine_name
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.images import buildx
 from rocmatrix.images.build_failure import BuildLog, failure
-from rocmatrix.images.context import pack
+from rocmatrix.images.context import CERTIFICATES, pack
 from rocmatrix.images.options import BuildOptions, Order
 from rocmatrix.images.recipe import BASE_ARGUMENT, Recipe
 from rocmatrix.images.recipe_file import DOCKERFILE
@@ -40,12 +40,13 @@ def build(client: DockerClient, recipe: Recipe, options: BuildOptions, labels: M
         MissingRequirementError: the engine, its disk, its network or the base image do not let it be built.
         BuildError: an instruction of the Dockerfile failed, for a reason of its own.
     """
+    certificates = read_certificates(recipe, options.certificates)
     require_space(client, recipe)
     require_platform(client, recipe)
     order = Order(
         recipe=recipe,
         options=options,
-        context=pack(labelled(recipe.context, labels), read_certificates(options.certificates)),
+        context=pack(labelled(recipe.context, labels), certificates),
         arguments=build_arguments(recipe, options),
         network=options.network or network_of(client),
     )
@@ -107,10 +108,16 @@ def require_platform(client: DockerClient, recipe: Recipe) -> None:
         )
 
 
-def read_certificates(path: Path | None) -> bytes:
-    """Return certificates in PEM; raises ``InputError`` if the file holds none."""
+def read_certificates(recipe: Recipe, path: Path | None) -> bytes:
+    """Return certificates in PEM; raises ``InputError`` if the file holds none or the recipe takes none."""
     if path is None:
         return b""
+    if CERTIFICATES.partition("/")[0].encode() not in recipe.context[DOCKERFILE]:
+        raise InputError(
+            f"{recipe.label} takes no certificates: its Dockerfile does not copy {CERTIFICATES}",
+            where=str(recipe.folder / DOCKERFILE),
+            fix="Leave --ca-bundle out. docs/containers.md shows how a recipe takes them without keeping them.",
+        )
     content = read_input(path, largest=8 << 20)
     try:
         ssl.create_default_context(cadata=content.decode("ascii", "replace"))
