@@ -80,6 +80,8 @@ class HeadersOrigin:
         headers_digest: digest of the header files that were used, names and contents.
         transferred: bytes fetched to get them; 0 when they came from the cache.
         how: ``range requests``, ``whole wheel``, ``local wheel`` or ``cache``.
+        hip: ROCm minor as ``torch.version.hip`` of this wheel says it, e.g. ``7.2``; ``None`` if the wheel says none:
+            then it is promised by compat.toml, not read, that a torch for the unit's ROCm has these headers.
     """
 
     torch: str
@@ -88,6 +90,7 @@ class HeadersOrigin:
     headers_digest: Digest
     transferred: int
     how: str
+    hip: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,7 +110,7 @@ def open_torch(named: str, emit: Emit) -> Torch:
         version_file = Path(folder) / VERSION_FILE
         if not version_file.exists():
             raise InputError(f"there is no {VERSION_FILE} in it: this is no torch", where=named, fix=_FIX)
-        version, hip = _versions(version_file.read_bytes(), named)
+        version, hip = read_versions(version_file.read_bytes(), named)
     return Torch(version=version, hip=hip, members=members)
 
 
@@ -150,8 +150,16 @@ class _InWheel:
         fetch_members(self.wheel, wanted, folder, what=what, emit=self.emit)
 
 
-def _versions(text: bytes, named: str) -> tuple[str, str | None]:
-    """Return ``__version__`` and the ROCm minor of a ``version.py``, read without running it."""
+def read_versions(text: bytes, named: str) -> tuple[str, str | None]:
+    """Return ``__version__`` and the ROCm minor of a ``version.py``, read without running it.
+
+    Args:
+        text: of the file.
+        named: what it was found in, for messages.
+
+    Raises:
+        InputError: it is not Python, or names no version.
+    """
     values: dict[str, object] = {}
     try:
         tree = ast.parse(text)
