@@ -29,7 +29,7 @@ from rocmatrix.plan.selectors import select
 from rocmatrix.project_listing import read_manifest, read_matrix
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
-from rocmatrix.toolchain.engines import EngineChoice, engines_of
+from rocmatrix.toolchain.engines import EngineChoice, engines_of, recipes_of
 from rocmatrix.toolchain.registry import make_toolchain
 
 
@@ -168,14 +168,19 @@ def _build(context: _Context, result: RunResult) -> RunResult:
     options, root, cache = context.options, context.source_root, cache_folder()
     wanted = {unit.toolchain for unit in result.units}
     specs = [spec for spec in result.plan.toolchains if spec.id in wanted]
-    with engines_of(specs, options.engine, root=root, emit=context.emit) as engines:
+    recipes = recipes_of(specs, root=root)
+    with engines_of(specs, recipes, options.engine, context.emit) as engines:
+        toolchains = {
+            spec.id: make_toolchain(spec, engine=engines[spec.id], cache=cache, recipe=recipes.get(spec.id))
+            for spec in specs
+        }
         builds = build_units(
             result.units,
             plan=result.plan,
             source_root=root,
             store=context.store,
             engines=engines,
-            toolchains={spec.id: make_toolchain(spec, engine=engines[spec.id], cache=cache) for spec in specs},
+            toolchains=toolchains,
             emit=context.emit,
             jobs=options.jobs,
             use_cache=options.use_cache,
