@@ -184,8 +184,7 @@ def test_without_a_network_a_kernel_is_found_only_if_all_of_it_was_downloaded(pl
 def usage(place: Place, folder: Path) -> str:
     """Return the Python lines of the card that users see."""
     card = place.hub.api(None).hf_hub_download(REPOSITORY, "README.md", repo_type="kernel", local_dir=folder)
-    (lines,) = re.findall(r"```python\n(.*?)```", Path(card).read_text(), re.DOTALL)
-    return str(lines)
+    return str(re.findall(r"```python\n(.*?)```", Path(card).read_text(), re.DOTALL)[0])
 
 
 def test_the_usage_lines_of_the_card_run_as_they_stand(place: Place, tmp_path: Path) -> None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rocmatrix.errors import InputError
-from rocmatrix.plan.manifest import Manifest
-from rocmatrix.plan.model import CellState, Plan
-from rocmatrix.plan.version import minor_key
-from rocmatrix.records import Coverage, Isolation, Tested
-from rocmatrix.release.content import Content
-from rocmatrix.release.source_tag import Release
-from rocmatrix.release.trees import in_variant
+from rocmatrix.input_file import read_input
+from rocmatrix.release.card_facts import CardFacts
+from rocmatrix.release.card_sections import has_benchmarks, release_part
 
 _TEMPLATE = "CARD.md"
 _PLAIN = """---
@@ -33,30 +28,19 @@ from kernels import get_kernel
 kernel = get_kernel("{{ repo_id }}", version={{ version }}, trust_remote_code=["{{ repo_id }}"])
 ```
 """
-_MIB = 1 << 20
-_TESTED = {Tested.UNTESTED: "not executed by anything", Tested.EMULATED: "emulated"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardFacts:
-    """What a card is made from."""
-
-    manifest: Manifest
-    plan: Plan
-    coverage: Coverage
-    content: Content
-    release: Release
-    commit: str
 
 
 def make_card(facts: CardFacts, project: Path) -> bytes:
     """Return README.md of the repository.
 
     Raises:
-        InputError: CARD.md is no template that can be filled in.
+        InputError: CARD.md cannot be read, or is no template that can be filled in.
     """
     path = project / _TEMPLATE
-    template = path.read_text(encoding="utf-8") if path.is_file() else _PLAIN
+    try:
+        template = read_input(path).decode("utf-8") if path.exists() else _PLAIN
+    except UnicodeDecodeError as err:
+        raise InputError("the card is not UTF-8", where=str(path), fix="Save it as UTF-8.") from err
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     try:
         text = environment.from_string(template).render(_variables(facts, project))
@@ -65,12 +49,13 @@ def make_card(facts: CardFacts, project: Path) -> bytes:
         where = f"{path}:{line}" if line else str(path)
         fix = "docs/release.md lists what a card may use."
         raise InputError(f"the card cannot be filled in: {err}", where=where, fix=fix) from err
-    return f"{text.rstrip()}\n\n{_release_part(facts)}".encode()
+    return f"{text.rstrip()}\n\n{release_part(facts)}".encode()
 
 
 def _variables(facts: CardFacts, project: Path) -> Mapping[str, object]:
     """The names that kernel-builder's ``fill-card`` gives to a template."""
     manifest = facts.manifest
+    module = manifest.name.replace("-", "_")
     return {
         "name": manifest.name,
         "repo_id": facts.content.kernel.repo_id,
@@ -78,10 +63,15 @@ def _variables(facts: CardFacts, project: Path) -> Mapping[str, object]:
         "license": manifest.license.lower(),
         "upstream": manifest.upstream,
         "source": manifest.source,
-        "functions": _exported(project / "torch-ext" / manifest.name.replace("-", "_") / "__init__.py"),
-        "layers": [],
-        "has_benchmark": any(path.startswith("benchmarks/") for path in facts.content.files),
+        "functions": _exported(project / "torch-ext" / module / "__init__.py"),
+        "layers": _layers(project / "torch-ext" / module),
+        "has_benchmark": has_benchmarks(facts.content),
     }
+
+
+def _layers(module: Path) -> list[str]:
+    """Return what ``layers`` exports, a module or a package: the classes that ``kernels`` puts into models."""
+    return _exported(module / "layers.py") or _exported(module / "layers" / "__init__.py")
 
 
 def _exported(path: Path) -> list[str]:
@@ -95,53 +85,3 @@ def _exported(path: Path) -> list[str]:
         if isinstance(node, ast.Assign) and "__all__" in names and isinstance(node.value, ast.List | ast.Tuple):
             return [str(item.value) for item in node.value.elts if isinstance(item, ast.Constant)]
     return []
-
-
-# -- what the release adds -----------------------------------------------------------------------------------------
-
-
-def _release_part(facts: CardFacts) -> str:
-    release = facts.release
-    parts = [
-        f"## Release {release.tag}",
-        f"Tag `{release.tag}`, made from `{release.source}` at commit `{facts.commit}`.",
-        "### Who is served",
-        _grid(facts),
-        "### Variants",
-        _variants(facts),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _grid(facts: CardFacts) -> str:
-    """Return the coverage as a table torch x ROCm; a letter says how the variant of a cell was tested."""
-    cells = {(cell.torch, cell.rocm): cell for cell in facts.plan.cells if cell.kernel == facts.coverage.kernel}
-    tested = {cell.cell: cell for cell in facts.coverage.cells}
-    torches = sorted({torch for torch, _ in cells}, key=minor_key)
-    rocms = sorted({rocm for _, rocm in cells}, key=minor_key)
-    lines = ["| torch | " + " | ".join(f"ROCm {rocm}" for rocm in rocms) + " |", "|---" * (len(rocms) + 1) + "|"]
-    for torch in torches:
-        row = []
-        for rocm in rocms:
-            cell = cells.get((torch, rocm))
-            served = cell is not None and cell.state is CellState.SERVED and tested[cell.id].variant
-            row.append(_how(tested[cell.id].tested) if cell is not None and served else "no")
-        lines.append(f"| {torch} | " + " | ".join(row) + " |")
-    return "\n".join(lines)
-
-
-def _how(tested: Tested) -> str:
-    return _TESTED.get(tested, f"ran on {tested.value}")
-
-
-def _variants(facts: CardFacts) -> str:
-    lines = ["| variant | gfx | compiler | tested | MiB |", "|---|---|---|---|---|"]
-    for name, metadata in facts.content.metadata.items():
-        block = metadata.rocmatrix
-        size = sum(file.size for path, file in facts.content.files.items() if in_variant(path, name)) / _MIB
-        archs = ", ".join(metadata.backend.archs or ()) or "any"
-        where = "in a container" if block.isolation is Isolation.CONTAINER else "on the host, in no container"
-        compiler = f"{block.toolchain.description}, {where}" if block.toolchain else "none: Python only"
-        checked = f"{_how(block.checked.tested)}: {block.checked.reason}"
-        lines.append(f"| `{name}` | {archs} | {compiler} | {checked} | {size:.2f} |")
-    return "\n".join(lines)

@@ -12,7 +12,8 @@ from rocmatrix.events import Emit, Notice
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, PlannedKernel
-from rocmatrix.release.card import CardFacts, make_card
+from rocmatrix.release.card import make_card
+from rocmatrix.release.card_facts import CardFacts
 from rocmatrix.release.content import Content, read_content
 from rocmatrix.release.gates import Allowances, require_allowed, require_complete, require_unchanged
 from rocmatrix.release.hub import Hub
