@@ -168,7 +168,7 @@ def _build(context: _Context, result: RunResult) -> RunResult:
     options, root, cache = context.options, context.source_root, cache_folder()
     wanted = {unit.toolchain for unit in result.units}
     specs = [spec for spec in result.plan.toolchains if spec.id in wanted]
-    recipes = recipes_of(specs, root=root)
+    recipes = recipes_of(specs, options.engine, root=root)
     with engines_of(specs, recipes, options.engine, context.emit) as engines:
         toolchains = {
             spec.id: make_toolchain(spec, engine=engines[spec.id], cache=cache, recipe=recipes.get(spec.id))

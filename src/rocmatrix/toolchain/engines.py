@@ -42,14 +42,17 @@ def runs_in_container(spec: ToolchainSpec) -> bool:
     return spec.recipe not in ON_HOST
 
 
-def recipes_of(specs: Sequence[ToolchainSpec], *, root: Path) -> Mapping[ToolchainId, Recipe]:
+def recipes_of(specs: Sequence[ToolchainSpec], choice: EngineChoice, *, root: Path) -> Mapping[ToolchainId, Recipe]:
     """Return the recipe of each toolchain that is an image; ``root`` is the folder of matrix.yaml.
 
     Raises:
-        InputError: there is no such recipe, or its arguments do not choose one of its images.
+        InputError: the engine that the user named cannot run one of the toolchains, there is no such recipe, or its
+            arguments do not choose one of its images.
     """
     from rocmatrix.images.loading import load_recipe  # noqa: PLC0415 - only where there are images
 
+    for spec in specs:
+        _require_possible(spec, choice.name)
     return {
         spec.id: load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root)
         for spec in specs
@@ -68,15 +71,11 @@ def engines_of(
         recipes: of those that are images.
         choice: the user's.
         emit: takes what is said of images that have to be made first.
-
-    Raises:
-        InputError: the engine that the user named cannot run one of the toolchains.
     """
     with ExitStack() as open_engines:
         host = HostEngine()
         engines: dict[ToolchainId, Engine] = {}
         for spec in specs:
-            _require_possible(spec, choice.name)
             engines[spec.id] = _in_container(recipes[spec.id], choice, emit) if spec.id in recipes else host
             open_engines.callback(engines[spec.id].close)
         yield engines
