@@ -14,12 +14,14 @@ from rocmatrix.engine.limits import Limits
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
-from rocmatrix.toolchain.registry import ON_HOST
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
     from rocmatrix.images.recipe import Recipe
+
+ON_THIS_MACHINE = ("llvm", "hipcc")
+"""Recipes whose compiler is installed on this machine; all others are images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +41,7 @@ class EngineChoice:
 
 def runs_in_container(spec: ToolchainSpec) -> bool:
     """Return whether a toolchain is an image."""
-    return spec.recipe not in ON_HOST
+    return spec.recipe not in ON_THIS_MACHINE
 
 
 def recipes_of(specs: Sequence[ToolchainSpec], choice: EngineChoice, *, root: Path) -> Mapping[ToolchainId, Recipe]:
@@ -86,7 +88,7 @@ def _require_possible(spec: ToolchainSpec, name: str) -> None:
         raise InputError(
             f"toolchain {spec.id}: the recipe {spec.recipe} is an image, and --engine host runs none",
             where=spec.chosen_by,
-            fix=f"Leave out --engine, or choose a toolchain of this machine: {' or '.join(ON_HOST)}.",
+            fix=f"Leave out --engine, or choose a toolchain of this machine: {' or '.join(ON_THIS_MACHINE)}.",
         )
     if name == "docker" and not runs_in_container(spec):
         raise InputError(
