@@ -18,6 +18,7 @@ from rocmatrix.images import buildx
 from rocmatrix.images.build_failure import BuildLog, failure
 from rocmatrix.images.context import CERTIFICATES, pack
 from rocmatrix.images.options import BuildOptions, Order
+from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe import BASE_ARGUMENT, Recipe
 from rocmatrix.images.recipe_file import DOCKERFILE
 from rocmatrix.input_file import read_input
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 PLATFORM = "linux/amd64"
 _BUILD_SECONDS = 7200
 """Seconds without any output after which a build is given up; a slow mirror is silent for minutes."""
+
+_ADDRESSED = (PinKind.RPM, PinKind.PIP)
+"""Kinds of pins whose Dockerfile is told the address, as ``RPM_ADDRESS`` and ``PIP_ADDRESS``."""
 
 _STAGE = re.compile(r"^ ---> ([0-9a-f]{12,64})$")
 
@@ -64,7 +68,7 @@ def labelled(files: Mapping[str, bytes], labels: Mapping[str, str]) -> dict[str,
 
 def build_arguments(recipe: Recipe, options: BuildOptions) -> dict[str, str]:
     """Return the build arguments: the recipe's, its addresses, and proxies, which engines keep out of images."""
-    addresses = {f"{one.kind.upper()}_ADDRESS": one.address for one in recipe.pins if one.address}
+    addresses = {f"{one.kind.upper()}_ADDRESS": one.address for one in recipe.pins if one.kind in _ADDRESSED}
     proxies = {spelling: value for name, value in options.proxies.items() for spelling in (name, name.upper())}
     return {**recipe.args, **addresses, BASE_ARGUMENT: recipe.base.pulled, **proxies}
 

@@ -55,7 +55,7 @@ def find_image(client: DockerClient, recipe: Recipe) -> Image | None:
 
 
 def ensure_image(client: DockerClient, recipe: Recipe, options: BuildOptions | None = None) -> Image:
-    """Return the image of a recipe; it is built if the engine has none of this digest.
+    """Return the image of a recipe; it is pulled or built if the engine has none of this digest.
 
     Raises:
         MissingRequirementError: the engine, its disk, its network or the base image do not let it be built.
@@ -63,9 +63,12 @@ def ensure_image(client: DockerClient, recipe: Recipe, options: BuildOptions | N
     """
     if found := find_image(client, recipe):
         return found
-    from rocmatrix.images import building  # noqa: PLC0415 - only where something is built
+    from rocmatrix.images import building, registry  # noqa: PLC0415 - only where something is built
 
-    building.build(client, recipe, options or BuildOptions(), labels_of(client, recipe))
+    chosen = options or BuildOptions()
+    if chosen.registry and registry.pull(client, recipe, chosen.registry) and (found := find_image(client, recipe)):
+        return found
+    building.build(client, recipe, chosen, labels_of(client, recipe))
     made = find_image(client, recipe)
     if made is None:
         raise MissingRequirementError(

@@ -86,8 +86,13 @@ def every_recipe(recipe: str, root: Path, base: str | None = None) -> tuple[Reci
 
 def pins_path(recipe: str, root: Path) -> Path:
     """Return the pins.toml that counts: the one beside matrix.yaml for a recipe of ours, if it is there."""
-    own = root / OWN_PINS / recipe / PINS_FILE
-    return own if recipe in SHIPPED and own.exists() else recipe_folder(recipe, root) / PINS_FILE
+    own = own_pins_path(recipe, root)
+    return own if own.exists() else recipe_folder(recipe, root) / PINS_FILE
+
+
+def own_pins_path(recipe: str, root: Path) -> Path:
+    """Return where a user keeps pins of a recipe: beside matrix.yaml for one of ours, else in the recipe's folder."""
+    return (root / OWN_PINS / recipe if recipe in SHIPPED else recipe_folder(recipe, root)) / PINS_FILE
 
 
 def _shipped() -> Path:

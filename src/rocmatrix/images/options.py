@@ -9,6 +9,9 @@ from pathlib import Path
 
 from rocmatrix.images.recipe import Recipe
 
+REGISTRY_VARIABLE = "ROCMATRIX_IMAGES"
+"""Environment variable with the ``registry`` of ``BuildOptions``."""
+
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
 """Variables that every engine passes into a build without writing them into the image; also in capitals."""
 
@@ -23,6 +26,7 @@ class BuildOptions:
         network: ``host``, ``none`` or another network of the engine; ``None`` lets the engine choose, or takes the
             host's where the engine has no bridge.
         builder: ``auto``, ``classic`` or ``buildx``.
+        registry: where images that others pushed are looked for before one is built, ``HOST/PATH``; ``None``: nowhere.
         cache: reference of a registry's cache that buildx reads and writes; ``None`` for none.
         progress: receives each line that the builder says.
     """
@@ -31,6 +35,7 @@ class BuildOptions:
     proxies: Mapping[str, str] = field(default_factory=lambda: site_proxies(os.environ))
     network: str | None = None
     builder: str = "auto"
+    registry: str | None = field(default_factory=lambda: os.environ.get(REGISTRY_VARIABLE) or None)
     cache: str | None = None
     progress: Callable[[str], None] = lambda _line: None
 

@@ -23,7 +23,9 @@ class PinKind(StrEnum):
     RPM = "rpm"
     """Files below an address, with their SHA-256."""
     PIP = "pip"
-    """Python packages of an index, ``name==version``, with hashes where they are known."""
+    """Python packages of an index of their own, ``name==version``, with hashes where they are known."""
+    PYPI = "pypi"
+    """Python packages of the index that pip is configured with, with hashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,9 @@ class PinSet:
 
     Attributes:
         name: how recipe.toml names the set.
-        address: repository or index; empty for what the base image is configured with.
+        address: repository or index; empty for what the base image or pip is configured with. Several repositories of
+            ``PinKind.DNF`` are separated by spaces; of ``PinKind.APT`` it is ``URL SUITE COMPONENT``. For these two
+            only ``rocmatrix images pin`` reads it.
         packages: version by name; for ``PinKind.RPM`` the SHA-256 by file name.
     """
 
@@ -93,6 +97,7 @@ class PinSet:
             PinKind.DNF: "{name}-{version}\n",
             PinKind.RPM: "{version}  {name}\n",
             PinKind.PIP: "{name}=={version}\n",
+            PinKind.PYPI: "{name}=={version}\n",
         }[self.kind]
         rows = (
             written.format(name=name, version=version) if version else f"{name}\n"

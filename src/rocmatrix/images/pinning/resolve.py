@@ -1,0 +1,150 @@
+"""All pins of a recipe resolved, and what came of each: confirmed, filled in, changed, or refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec import structs
+
+from rocmatrix.errors import MissingRequirementError, RocmatrixError
+from rocmatrix.images.pinning.bases import resolve_base
+from rocmatrix.images.pinning.debs import read_archive
+from rocmatrix.images.pinning.python_index import hashes_of
+from rocmatrix.images.pinning.rpms import Rpm, newest, read_repository
+from rocmatrix.images.pinning.web import Web
+from rocmatrix.images.pins import PinKind
+from rocmatrix.images.recipe_file import BaseEntry, PinsEntry, PinsFile
+
+
+class Outcome(StrEnum):
+    """What came of a pin."""
+
+    CONFIRMED = "confirmed"
+    """The place has exactly this."""
+    CHANGED = "changed"
+    """It was filled in, or the place has another version by now; the file has the new one."""
+    KEPT = "kept"
+    """Nothing to ask: it is verified and names no place."""
+    REFUSED = "refused"
+    """The place cannot be reached, lacks it, or has other content under the same name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """One pin; ``detail`` is what changed or why it was refused."""
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+def resolve(
+    pins: PinsFile, web: Web, *, today: str, say: Callable[[str], None]
+) -> tuple[PinsFile, tuple[Resolved, ...]]:
+    """Ask for every pin, and return the file with the answers; what was refused stays as it was.
+
+    Args:
+        pins: as they are.
+        web: fetches.
+        today: ``YYYY-MM-DD``, written to what was resolved.
+        say: takes the name of each place before it is asked.
+    """
+    said: list[Resolved] = []
+    bases = [_base(one, web, today, say, said) for one in pins.bases]
+    sets = [_set(one, web, today, say, said) for one in pins.sets]
+    return structs.replace(pins, bases=tuple(bases), sets=tuple(sets)), tuple(said)
+
+
+def _base(base: BaseEntry, web: Web, today: str, say: Callable[[str], None], said: list[Resolved]) -> BaseEntry:
+    say(base.reference)
+    try:
+        digest = resolve_base(web, base.reference, base.digest)
+    except RocmatrixError as err:
+        said.append(Resolved(name=base.name, outcome=Outcome.REFUSED, detail=str(err)))
+        return base
+    said.append(_compared(base.name, {"digest": base.digest or ""}, {"digest": digest}))
+    return structs.replace(base, digest=digest, source=_resolved_at(base.reference), date=today, verified=True)
+
+
+def _set(one: PinsEntry, web: Web, today: str, say: Callable[[str], None], said: list[Resolved]) -> PinsEntry:
+    if not one.address:
+        detail = "names no place to ask" if one.verified else "is not verified and names no place to ask"
+        said.append(Resolved(name=one.name, outcome=Outcome.KEPT if one.verified else Outcome.REFUSED, detail=detail))
+        return one
+    say(one.address)
+    try:
+        packages = _RESOLVERS[one.kind](one, web)
+    except RocmatrixError as err:
+        said.append(Resolved(name=one.name, outcome=Outcome.REFUSED, detail=str(err)))
+        return one
+    said.append(_compared(one.name, one.packages, packages))
+    return structs.replace(one, packages=packages, source=_resolved_at(one.address), date=today, verified=True)
+
+
+def _resolved_at(place: str) -> str:
+    return f"resolved at {place}"
+
+
+def _compared(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Resolved:
+    changes = [f"{key}: {before[key] or 'none'} -> {after[key]}" for key in after if before[key] != after[key]]
+    outcome = Outcome.CHANGED if changes else Outcome.CONFIRMED
+    return Resolved(name=name, outcome=outcome, detail="; ".join(changes))
+
+
+def _rpm(one: PinsEntry, web: Web) -> dict[str, str]:
+    """Return the set as it is after every file was found with its SHA-256; another one is never taken instead."""
+    there = {package.file: package.sha256 for package in read_repository(web, one.address)}
+    for file, sha256 in one.packages.items():
+        if file not in there:
+            fix = "AMD may have moved this release: name where it is in pins.toml, or choose another."
+            raise MissingRequirementError(f"the repository has no {file}", where=one.address, fix=fix)
+        if there[file] != sha256:
+            raise MissingRequirementError(
+                f"{file} is not the file that was pinned: its SHA-256 is {there[file]}, pinned is {sha256}",
+                where=one.address,
+                fix="Do not use it before its publisher has explained it; then write the new SHA-256 into pins.toml.",
+            )
+    return dict(one.packages)
+
+
+def _dnf(one: PinsEntry, web: Web) -> dict[str, str]:
+    packages: list[Rpm] = [package for address in one.address.split() for package in read_repository(web, address)]
+    return {name: _dnf_version(packages, name, version, one) for name, version in one.packages.items()}
+
+
+def _dnf_version(packages: list[Rpm], name: str, version: str, one: PinsEntry) -> str:
+    if any(package.name == name and "-".join(package.evr[1:]) == version for package in packages):
+        return version
+    found = newest(packages, name)
+    if found is None:
+        fix = "Correct the name in pins.toml, or add the repository that has it."
+        raise MissingRequirementError(f"no repository has {name}", where=one.address, fix=fix)
+    return "-".join(found.evr[1:])
+
+
+def _apt(one: PinsEntry, web: Web) -> dict[str, str]:
+    there = read_archive(web, one.address)
+    if absent := [name for name in one.packages if name not in there]:
+        fix = "Correct the name in pins.toml; packages of a suite come and go."
+        raise MissingRequirementError(f"the archive has no {absent[0]}", where=one.address, fix=fix)
+    return {name: there[name] for name in one.packages}
+
+
+def _pip(one: PinsEntry, web: Web) -> dict[str, str]:
+    versions = {name: version.split()[0] for name, version in one.packages.items()}
+    hashes = {name: hashes_of(web, one.address, name, version) for name, version in versions.items()}
+    return {
+        name: " ".join([version, *(f"--hash=sha256:{sha}" for sha in hashes[name])])
+        for name, version in versions.items()
+    }
+
+
+_RESOLVERS: Mapping[PinKind, Callable[[PinsEntry, Web], dict[str, str]]] = {
+    PinKind.APT: _apt,
+    PinKind.DNF: _dnf,
+    PinKind.RPM: _rpm,
+    PinKind.PIP: _pip,
+    PinKind.PYPI: _pip,
+}
