@@ -151,6 +151,13 @@ __global__ void structured_sparse(const int* in, f32x4* out) {
   typedef _Float16 f16x8 __attribute__((ext_vector_type(8)));
   out[LANE] = __builtin_amdgcn_smfmac_f32_16x16x32_f16(f16x4{}, f16x8{}, out[LANE], in[LANE], 0, 0);
 }
+// HW_REG_XCC_ID (20) and HW_REG_HW_ID (4) of each wave, whole, and a clock that is not looked at
+__global__ void where_it_runs(uint32_t* out) {
+  const uint32_t wave = blockIdx.x * (blockDim.x / 64) + LANE / 64;
+  asm volatile("" ::"s"(__builtin_amdgcn_s_memtime()));
+  out[2 * wave] = __builtin_amdgcn_s_getreg(20 | 31 << 11);
+  out[2 * wave + 1] = __builtin_amdgcn_s_getreg(4 | 31 << 11);
+}
 __global__ void prints(uint32_t* out) {
   const auto hidden = (const __attribute__((address_space(4))) uint64_t*)__builtin_amdgcn_implicitarg_ptr();
   out[LANE] = *(const uint32_t*)hidden[10];  // the buffer of host calls

@@ -243,6 +243,15 @@ __global__ void spin_lock(uint32_t* lock) {
 __global__ void loop_for_ever() {
   for (;;) __builtin_amdgcn_s_sleep(1);
 }
+__global__ void counts_for_ever(volatile uint32_t* out) {
+  for (uint32_t n = 0;; ++n) out[THREAD] = n;
+}
+__global__ void meets_for_ever(volatile uint32_t* out) {
+  for (uint32_t n = 0;; ++n) {
+    out[THREAD] = n;
+    bare_barrier();
+  }
+}
 __global__ void leaves_before_the_barrier(uint32_t* out) {
   __shared__ uint32_t tile[256];
   tile[THREAD] = THREAD;

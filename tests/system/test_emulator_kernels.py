@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import ml_dtypes
@@ -13,10 +13,11 @@ import pytest
 
 from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import read_code_object
-from rocmatrix.emulator.device import Device, LoadedCode, Options
+from rocmatrix.emulator.device import Device, Execution, LoadedCode, Options
 from rocmatrix.emulator.hidden_arguments import Extent, Geometry
 from rocmatrix.emulator.memory import Allocation
-from rocmatrix.emulator.reports import FaultError, FaultKind, UnsupportedError
+from rocmatrix.emulator.placement import Topology
+from rocmatrix.emulator.reports import Detector, FaultError, FaultKind, UnsupportedError
 from rocmatrix.errors import InputError
 from tests.system.emulator_compiler import compile_device
 from tests.system.emulator_gemm import put
@@ -29,10 +30,11 @@ _LANES = np.arange(64)
 
 @dataclass(frozen=True)
 class Bench:
-    """A device with the kernels loaded."""
+    """A device with the kernels loaded, and what is looked for in every launch, which must be silent."""
 
     device: Device
     code: LoadedCode
+    detectors: frozenset[Detector] = frozenset()
 
     def put(self, array: Array) -> Allocation:
         return put(self.device, "an argument", array)
@@ -45,13 +47,16 @@ class Bench:
         block: Extent = (64, 1, 1),
         lds: int = 0,
         options: Options | None = None,
-    ) -> None:
+    ) -> Execution:
         packed = b"".join(
             struct.pack("<Q", value.address) if isinstance(value, Allocation) else struct.pack("<i", value)
             for value in arguments
         )
         geometry = Geometry(grid=grid, block=block, dynamic_lds=lds)
-        self.device.launch(self.code, kernel, geometry, packed, options=options)
+        options = replace(options or Options(), detectors=self.detectors)
+        execution = self.device.launch(self.code, kernel, geometry, packed, options=options)
+        assert not execution.findings, "\n".join(map(str, execution.findings))
+        return execution
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +225,29 @@ def test_what_a_kernel_does_wrong_is_reported_with_its_place(
     assert (fault.kind, fault.kernel) == (kind, kernel)
     assert words in str(fault)
     assert fault.instruction is not None
+
+
+def test_a_kernel_that_asks_where_it_runs_gets_what_a_device_may_say_and_a_remark(bench: Bench) -> None:
+    groups, waves = 40, 6
+    out = bench.put(np.zeros(2 * groups * waves, np.uint32))
+    seen = []
+    for topology in (Topology(), Topology(xcds=4, compute_units=80)):
+        options = Options(seed=5, topology=topology)
+        execution = bench.launch("where_it_runs", out, grid=(groups, 1, 1), block=(64 * waves, 1, 1), options=options)
+        assert [remark.partition("(")[2].partition(")")[0] for remark in execution.remarks] == [
+            "s_memtime",
+            "HW_REG_HW_ID",
+            "HW_REG_XCC_ID",
+        ]
+        xcc, hardware = out.data.view(np.uint32).reshape(groups, waves, 2).transpose(2, 0, 1)
+        assert (xcc == np.arange(groups)[:, None] % topology.xcds).all(), "workgroups go round robin over XCDs"
+        slot, simd, unit, engine = hardware & 15, hardware >> 4 & 3, hardware >> 8 & 15, hardware >> 13 & 3
+        assert unit.max() < topology.compute_units // topology.xcds // 4
+        places = np.stack([xcc, engine, unit])
+        assert (places == places[:, :, :1]).all(), "a workgroup is on one compute unit"
+        assert len({*zip(simd[0].tolist(), slot[0].tolist(), strict=True)}) == waves, "no two waves share a slot"
+        seen.append(len({*zip(*places[:, :, 0].tolist(), strict=True)}))
+    assert seen == [40, 40], "as long as there are free ones, no two workgroups share a compute unit"
 
 
 def test_what_is_not_modelled_is_refused_with_instruction_and_kernel(bench: Bench) -> None:

@@ -6,7 +6,7 @@ The tests of ``test_emulator_kernels.py`` are here again, with every launch trac
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,7 @@ import pytest
 
 from rocmatrix.emulator.code_object import read_code_object
 from rocmatrix.emulator.device import Device, Options
-from rocmatrix.emulator.hidden_arguments import Extent, Geometry
-from rocmatrix.emulator.memory import Allocation
+from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.reports import Detector
 from rocmatrix.emulator.translator.program import Translator
 from tests.system.emulator_compiler import compile_device, compile_gemm
@@ -35,34 +34,11 @@ del test_preloaded_arguments_and_the_compatible_entry_give_the_same  # noqa: F82
 _TRACKED = Options(detectors=frozenset({Detector.UNWRITTEN}))
 
 
-@dataclass(frozen=True)
-class TrackedBench(Bench):
-    """A bench whose launches are tracked, and must be silent."""
-
-    def launch(
-        self,
-        kernel: str,
-        *arguments: Allocation | int,
-        grid: Extent = (1, 1, 1),
-        block: Extent = (64, 1, 1),
-        lds: int = 0,
-        options: Options | None = None,
-    ) -> None:
-        packed = b"".join(
-            struct.pack("<Q", value.address) if isinstance(value, Allocation) else struct.pack("<i", value)
-            for value in arguments
-        )
-        geometry = Geometry(grid=grid, block=block, dynamic_lds=lds)
-        options = replace(options or Options(), detectors=_TRACKED.detectors)
-        execution = self.device.launch(self.code, kernel, geometry, packed, options=options)
-        assert not execution.findings, "\n".join(map(str, execution.findings))
-
-
 @pytest.fixture(name="bench")
 def _tracked_bench(image: bytes) -> Bench:
     """Stand in for the plain one."""
     device = Device()
-    return TrackedBench(device, device.load(read_code_object(image, "kernels.co")))
+    return Bench(device, device.load(read_code_object(image, "kernels.co")), _TRACKED.detectors)
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O3"])

@@ -157,6 +157,8 @@ def test_what_is_planted_is_found_in_any_order(planted: Planted, code: CodeObjec
         ("barrier_that_never_fills", FaultKind.DEADLOCK, "workgroup (0, 0, 0) wave 0 waits at a barrier at 0x"),
         ("spin_lock", FaultKind.DEADLOCK, "until memory changes"),
         ("loop_for_ever", FaultKind.ENDLESS, "without reading memory"),
+        ("counts_for_ever", FaultKind.ENDLESS, "no path leads from there to its end"),
+        ("meets_for_ever", FaultKind.ENDLESS, "no path leads from there to its end"),
     ],
 )
 def test_waves_that_wait_for_ever_are_found_at_once(  # noqa: PLR0917 - parameters and fixtures

@@ -141,11 +141,17 @@ def with_seed(case: Case, seed: int) -> Case:
 
 
 def _load(job: Job) -> Host:
+    device = profile(job.device)
     return Host(
         Path(job.variant),
         [Path(path) for path in job.libraries],
-        profile=profile(job.device),
-        options=Options(seed=job.seed, detectors=frozenset(map(Detector, job.detectors))),
+        profile=device,
+        options=Options(
+            seed=job.seed,
+            detectors=frozenset(map(Detector, job.detectors)),
+            most_resident=device.compute_units,
+            topology=device.topology,
+        ),
         code_cache=Path(job.code_cache) if job.code_cache else None,
     )
 

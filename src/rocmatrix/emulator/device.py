@@ -16,6 +16,7 @@ from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.placement import MI300X, Topology
 from rocmatrix.emulator.races.launch import track_races
 from rocmatrix.emulator.reports import Detector, Fault, FaultError, UnsupportedError
 from rocmatrix.emulator.scheduler import Scheduler
@@ -53,6 +54,7 @@ class Options:
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
         detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
         numerics: how arithmetic is done where that is not documented to the last bit.
+        topology: what decides where workgroups run, for kernels that ask.
     """
 
     seed: int = 0
@@ -63,6 +65,7 @@ class Options:
     preloads: bool = True
     detectors: frozenset[Detector] = frozenset()
     numerics: Numerics = DEFAULT_NUMERICS
+    topology: Topology = MI300X
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ class Execution:
         instructions: that all waves executed together.
         waves: how many there were.
         findings: what the detectors found, the same thing once for each instruction.
-        remarks: code that could not be analysed, one sentence each.
+        remarks: code that could not be analysed, and what it asked for that had to be made up; one sentence each.
     """
 
     instructions: int
@@ -166,7 +169,11 @@ class Device:
                 self.memory.forget_unwritten()
         found = () if tracker is None else tracker.findings.all
         static = _beside(analysis.findings, found, code.address)
-        return replace(execution, findings=execution.findings + found + static, remarks=analysis.remarks)
+        return replace(
+            execution,
+            findings=execution.findings + found + static,
+            remarks=analysis.remarks + execution.remarks,
+        )
 
     def _analysis(self, code: LoadedCode, kernel: str, detectors: frozenset[Detector]) -> Analysis:
         """Return what is wrong with the code of a kernel; it is looked at once."""
@@ -207,4 +214,8 @@ def _execute(dispatch: Dispatch, program: Program, options: Options) -> Executio
         err.findings += () if races is None else races.findings()
         raise
     findings = () if races is None else races.findings()
-    return Execution(instructions=scheduler.instructions, waves=scheduler.waves, findings=findings)
+    remarks = tuple(
+        f"{dispatch.kernel.name} reads {what}: the emulator gives it a value that a device may give"
+        for what in sorted(scheduler.invented)
+    )
+    return Execution(instructions=scheduler.instructions, waves=scheduler.waves, findings=findings, remarks=remarks)

@@ -8,12 +8,14 @@ from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.lanes import constant
+from rocmatrix.emulator.placement import HW_ID, XCC_ID
 from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.operands import read_operand
 from rocmatrix.emulator.wave import Wave
 
 _MODE, _MEMORY_BASES = 1, 15
+_PLACES = {XCC_ID: "HW_REG_XCC_ID", HW_ID: "HW_REG_HW_ID"}
 
 
 def _field(instruction: Instruction) -> tuple[int, int, int]:
@@ -29,6 +31,9 @@ def s_getreg_b32(wave: Wave, instruction: Instruction) -> None:
         value = wave.mode.bits
     elif number == _MEMORY_BASES:
         value = PRIVATE_APERTURE >> 48 | SHARED_APERTURE >> 48 << 16
+    elif number in _PLACES and wave.placement is not None:
+        value = wave.placement.xcc_id if number == XCC_ID else wave.placement.hw_id
+        wave.invented.add(f"where its waves run ({_PLACES[number]})")
     else:
         raise UnsupportedError(f"reading hardware register {number}", instruction=instruction)
     wave.write(instruction.destinations[0], constant(U32, value >> offset & ((1 << width) - 1)))

@@ -58,6 +58,7 @@ def _matrix(wave: Wave, instruction: Instruction) -> None:
 def _scalar_memory(wave: Wave, instruction: Instruction) -> None:
     """Clocks count executed instructions: they move forward, and mean nothing else."""
     if instruction.name in _CLOCKS:
+        wave.invented.add(f"a clock ({instruction.name})")
         wave.write(instruction.destinations[0], constant(U64, wave.executed))
     else:
         scalar_memory.execute_scalar_memory(wave, instruction)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rocmatrix.emulator.dispatch import Dispatch
 from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.placement import place as where
 from rocmatrix.emulator.races.launch import first_wave
 from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.reports import Fault, FaultError, FaultKind
@@ -32,6 +33,7 @@ class Scheduler:
 
     Attributes:
         waves: that have been started.
+        invented: what they asked for that differs from run to run.
     """
 
     def __init__(self, dispatch: Dispatch, program: Program, options: Options, races: Tracker | None = None) -> None:
@@ -57,6 +59,7 @@ class Scheduler:
         self._running: list[Workgroup] = []
         self._grown = 0
         self.waves = 0
+        self.invented: set[str] = set()
 
     @property
     def instructions(self) -> int:
@@ -87,6 +90,8 @@ class Scheduler:
         for number, wave in enumerate(made):
             wave.number = first + number
             wave.numerics = self._options.numerics
+            wave.placement = where(self._options.topology, self._options.seed, first // len(made), number)
+            wave.invented = self.invented
         if self._races is not None:
             self._races.start(made)
         workgroup = Workgroup(made, self._program, order=self._order, limit=self._options.limit, races=self._races)

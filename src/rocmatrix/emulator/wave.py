@@ -18,6 +18,7 @@ from rocmatrix.emulator.lanes import DTYPES, Lanes, constant
 from rocmatrix.emulator.memory import LocalMemory, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.placement import Placement
 from rocmatrix.emulator.registers import (
     APERTURE_SIZE,
     PRIVATE_APERTURE,
@@ -65,6 +66,8 @@ class Wave(Registers):
         number: number in the launch.
         races: the race detector's view of the wave, or ``None``.
         changes: writes that changed memory.
+        placement: where it runs, once a launch has decided that.
+        invented: what it asked for that differs from run to run, so that the emulator has made it up.
     """
 
     def __init__(
@@ -96,6 +99,8 @@ class Wave(Registers):
         self.number = 0
         self.races: WaveTracker | None = None
         self.changes = 0
+        self.placement: Placement | None = None
+        self.invented: set[str] = set()
 
     def require(self, condition: Value, what: str) -> None:
         """Refuse to go on where a condition does not hold in every active lane."""

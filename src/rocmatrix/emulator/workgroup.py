@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NoReturn
 
+from rocmatrix.emulator.endless import Doubt, can_end
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.reports import Fault, FaultError, FaultKind
@@ -13,6 +15,8 @@ from rocmatrix.emulator.wave import Status, Wave
 
 TURN = 4096
 """Instructions of a turn: a wave that spins gives way to the one that it waits for."""
+_DOUBTFUL = 1 << 12
+"""Instructions after which it is asked, once, whether a path leads from a wave to its end."""
 _SHORT_TURN = 256
 """Of a wave that has just begun, or was found waiting for memory that has changed since."""
 
@@ -24,10 +28,12 @@ class Progress:
     Attributes:
         changes: times that a wave changed memory.
         instructions: that were executed.
+        can_end: what was found of waves that had executed much.
     """
 
     changes: int = 0
     instructions: int = 0
+    can_end: dict[Doubt, bool] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -38,9 +44,11 @@ class _Turns:
         taken: turns that ended although the wave could go on.
         loop: in which it waits, if it does.
         changes: of memory when that was found.
+        doubted: whether it was asked if it can end.
     """
 
     taken: int = 0
+    doubted: bool = False
     loop: Loop | None = None
     changes: int = 0
 
@@ -119,11 +127,24 @@ class Workgroup:
             self._run(wave)
             if wave.status is Status.ENDED and wave.observer is not None:
                 wave.observer.end(wave)
-            if wave.status is Status.READY and wave.executed >= self._limit:
-                self._report_endless(wave)
+            if wave.status is not Status.ENDED and wave.executed >= _DOUBTFUL:
+                self._doubt(wave)
         live = tuple(wave for wave in self.waves if wave.status is not Status.ENDED)
         if live and all(wave.status is Status.AT_BARRIER for wave in live):
             self._release(live)
+
+    def _doubt(self, wave: Wave) -> None:
+        """Report a wave that cannot end, or has reached the limit."""
+        turns, known = self._turns[id(wave)], self.progress.can_end
+        if not turns.doubted:
+            turns.doubted = True
+            doubt = Doubt.of(wave)
+            if doubt not in known:
+                known[doubt] = can_end(self._program, doubt)
+            if not known[doubt]:
+                self._report_endless(wave, "no path leads from there to its end", proved=True)
+        if wave.executed >= self._limit:
+            self._report_endless(wave, f"a wave may execute {self._limit}", proved=False)
 
     def _run(self, wave: Wave) -> None:
         """Give a wave a turn, and look from time to time whether it only waits."""
@@ -150,12 +171,14 @@ class Workgroup:
         if self._races is not None:
             self._races.barrier(live)
 
-    def _report_endless(self, wave: Wave) -> None:
-        waiting = [other.identity.wave for other in self.waves if other.status is Status.AT_BARRIER]
-        detail = f"it has executed {wave.executed} instructions and does not end"
-        if waiting:
-            detail += f", while waves {waiting} wait at a barrier"
-        kind = FaultKind.DEADLOCK if waiting else FaultKind.ENDLESS
+    def _report_endless(self, wave: Wave, why: str, *, proved: bool) -> NoReturn:
+        others = [
+            other.identity.wave for other in self.waves if other.status is Status.AT_BARRIER and other is not wave
+        ]
+        detail = f"it has executed {wave.executed} instructions and does not end: {why}"
+        if others:
+            detail += f"; waves {others} wait at a barrier"
+        kind = FaultKind.DEADLOCK if others and not proved else FaultKind.ENDLESS
         raise FaultError(
             Fault(kind=kind, kernel=wave.kernel, instruction=wave.instruction, wave=wave.identity, detail=detail)
         )

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from rocmatrix.emulator.placement import Topology
 from rocmatrix.errors import InputError
 
 DEFAULT = "mi300x"
@@ -22,6 +23,7 @@ class Profile:
     Attributes:
         name: as the runtime says it.
         compute_units: number of them.
+        xcds: dies that they are on.
         memory: bytes.
         integrated: 1 if host and device share their memory.
         clock: kHz; likewise ``memory_clock``.
@@ -30,6 +32,7 @@ class Profile:
 
     name: str
     compute_units: int
+    xcds: int
     memory: int
     integrated: int
     clock: int
@@ -38,6 +41,11 @@ class Profile:
     source: str
     date: str
     verified: bool
+
+    @property
+    def topology(self) -> Topology:
+        """What decides where workgroups run."""
+        return Topology(xcds=self.xcds, compute_units=self.compute_units)
 
 
 class ProfileStructure(ctypes.Structure):

@@ -20,7 +20,6 @@ from rocmatrix.emulator.translator.module import Sources, module_sources
 from rocmatrix.emulator.translator.native import Loaded, NativeWave, Stop, load
 from rocmatrix.emulator.wave import Wave
 
-
 _STOPS = {int(stop): stop for stop in Stop}
 
 
