@@ -1,0 +1,1 @@
+"""Workflow files of GitHub Actions, run on this machine as they are."""

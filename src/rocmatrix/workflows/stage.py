@@ -1,0 +1,149 @@
+"""What a run of a workflow needs on this machine: a copy of the repository, the actions, the command ``rocmatrix``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import rocmatrix
+from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.machine.cache import cache_folder
+from rocmatrix.plan.text import quote
+from rocmatrix.workflows.act import Errand
+from rocmatrix.workflows.actions import Used, lay_out_stand_ins, lay_out_toolkit, used_by, with_self
+
+TOOLKIT = "rocmatrix/rocmatrix"
+"""Repository of rocmatrix itself, as callers name it."""
+
+_SELF_REF = "the-commit-of-the-running-workflow"
+_GIT_SECONDS = 120.0
+_PACKAGE = Path(rocmatrix.__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A scratch folder with everything that a run of a workflow needs.
+
+    Attributes:
+        scratch: the folder.
+        repository: copy of the git repository.
+        folders: where the actions lie.
+        commands: folder with the command ``rocmatrix``.
+        workflow: the workflow, in a form that act reads.
+    """
+
+    scratch: Path
+    repository: Path
+    folders: Mapping[Used, Path]
+    commands: Path
+    workflow: Path
+
+    def errand(self, *, event: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> Errand:
+        """Return what act is to run for an event."""
+        own = {"ROCMATRIX_COMMANDS": str(self.commands), "ROCMATRIX_CACHE": str(cache_folder())}
+        return Errand(
+            workflow=self.workflow,
+            repository=self.repository,
+            event=event,
+            payload=payload,
+            folders=self.folders,
+            variables={**own, **variables},
+            scratch=self.scratch,
+        )
+
+
+def set_stage(workflow: Path, scratch: Path, *, tag: str | None = None, toolkit: Path | None = None) -> Stage:
+    """Copy a repository and lay out what its workflow uses.
+
+    Args:
+        workflow: a file of the repository.
+        scratch: a folder that is made.
+        tag: an annotated tag to be made at the commit that is checked out, if it is not there.
+        toolkit: folder with ``.github`` of rocmatrix; that of this rocmatrix if it is not given.
+
+    Raises:
+        InputError: the workflow is in no git repository, or uses an action that nothing stands in for.
+        MissingRequirementError: git is not there.
+    """
+    scratch.mkdir(parents=True)
+    repository = _copy(workflow, scratch / "repository", tag)
+    text = workflow.read_text(encoding="utf-8")
+    own = Used(repository=TOOLKIT, ref=_SELF_REF)
+    toolkit_folder = scratch / "toolkit"
+    called = {each for each in used_by(text) if each.repository == TOOLKIT} or {own}
+    for number, each in enumerate(sorted(called, key=lambda one: one.ref)):
+        folder = toolkit_folder / str(number)
+        lay_out_toolkit(toolkit or toolkit_source(), folder, each)
+    folders = {each: toolkit_folder / str(number) for number, each in enumerate(sorted(called, key=lambda o: o.ref))}
+    text = with_self(text, min(called, key=lambda one: one.ref))
+    texts = [text, *(path.read_text(encoding="utf-8") for path in toolkit_folder.rglob("*.yml"))]
+    used = frozenset().union(*map(used_by, texts)) - called
+    (scratch / "workflows").mkdir()
+    (scratch / "workflows" / workflow.name).write_text(text, encoding="utf-8")
+    return Stage(
+        scratch=scratch,
+        repository=repository,
+        folders={**folders, **lay_out_stand_ins(used, scratch / "actions", {})},
+        commands=_commands(scratch / "commands"),
+        workflow=scratch / "workflows" / workflow.name,
+    )
+
+
+def toolkit_source() -> Path:
+    """Return the folder with ``.github`` of this rocmatrix: of a checkout, or what the package brings.
+
+    Raises:
+        MissingRequirementError: neither is there.
+    """
+    for folder in (_PACKAGE.parents[1], _PACKAGE / "workflows" / "toolkit"):
+        if (folder / ".github/workflows/build-kernel.yml").is_file():
+            return folder
+    raise MissingRequirementError(
+        "this installation of rocmatrix lacks its workflows", fix="Install it anew, or work in a checkout."
+    )
+
+
+def _commands(folder: Path) -> Path:
+    """Write a command ``rocmatrix`` that is this very one."""
+    folder.mkdir()
+    python, path = shlex.quote(sys.executable), shlex.quote(str(_PACKAGE.parent))
+    script = f'#!/bin/sh\nPYTHONPATH={path} exec {python} -P -m rocmatrix "$@"\n'
+    (folder / "rocmatrix").write_text(script)
+    (folder / "rocmatrix").chmod(0o755)
+    return folder
+
+
+def _copy(workflow: Path, into: Path, tag: str | None) -> Path:
+    """Clone the repository of a workflow at the commit that is checked out there; its own origin is the copy itself."""
+    top = _git(workflow.absolute().parent, "rev-parse", "--show-toplevel").strip()
+    _git(workflow.absolute().parent, "clone", "--quiet", "--no-hardlinks", top, str(into))
+    _git(into, "remote", "set-url", "origin", str(into))
+    if tag and not _git(into, "tag", "--list", tag).strip():
+        identity = ("-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost")
+        _git(into, *identity, "tag", "-a", tag, "-m", "rehearsal")
+    return into
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    if shutil.which("git") is None:
+        raise MissingRequirementError("git is not installed", fix="Install git.")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_GIT_SECONDS,
+    )
+    if done.returncode != 0:
+        said = quote(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "git failed")
+        raise InputError(f"git {arguments[0]}: {said}", where=str(folder), fix="Rehearse in a clone with a commit.")
+    return done.stdout
