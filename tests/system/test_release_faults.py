@@ -146,11 +146,11 @@ def test_no_fault_of_one_request_leaves_half_a_release(
     assert endings["released"] > endings["stopped"], endings
 
 
-def command(hub: RunningHub, source: Source) -> subprocess.Popen[bytes]:
+def command(hub: RunningHub, source: Source, *more: str) -> subprocess.Popen[bytes]:
     """Start the release as a user would."""
     options = ("--tag", source.tag, "--matrix", str(source.root / "matrix.yaml"), "--out", str(source.store.root))
     return subprocess.Popen(
-        [sys.executable, "-m", "rocmatrix", "release", *options, "--allow-untested"],
+        [sys.executable, "-m", "rocmatrix", "release", *options, "--allow-untested", *more],
         env={**hub.environment(WRITER), "PYTHONPATH": str(_SOURCE)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -158,7 +158,7 @@ def command(hub: RunningHub, source: Source) -> subprocess.Popen[bytes]:
     )
 
 
-def kill_at(hub: RunningHub, number: int, source: Source) -> None:
+def kill_at(hub: RunningHub, number: int, source: Source, *more: str) -> None:
     """Run the release until the server has done this many of its requests; it kills the client before it answers."""
     victim: list[int] = []
     started = threading.Event()
@@ -169,7 +169,7 @@ def kill_at(hub: RunningHub, number: int, source: Source) -> None:
             os.kill(victim[0], signal.SIGKILL)
 
     hub.traffic.tell = kill
-    process = command(hub, source)
+    process = command(hub, source, *more)
     victim.append(process.pid)
     started.set()
     output, _ = process.communicate(timeout=_SECONDS)

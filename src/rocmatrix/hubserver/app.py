@@ -19,7 +19,7 @@ from rocmatrix.hubserver import (
     lock_routes,
     repository_routes,
 )
-from rocmatrix.hubserver.exchange import broken, refused
+from rocmatrix.hubserver.exchange import broken, failed, refused
 from rocmatrix.hubserver.faults import Faults, Faulty
 from rocmatrix.hubserver.hub import Hub
 from rocmatrix.hubserver.names import RepoType
@@ -139,7 +139,7 @@ def make_app(
         publishers: trusted publishers, if there are any.
     """
     routes = _routes()
-    app = Starlette(routes=routes, exception_handlers={RefusalError: refused, OSError: broken})
+    app = Starlette(routes=routes, exception_handlers={RefusalError: refused, OSError: broken, Exception: failed})
     app.state.hub = hub
     app.state.publishers = publishers
 

@@ -108,6 +108,12 @@ def broken(_: Request, err: Exception) -> Response:
     return JSONResponse({"error": message, "message": message}, status_code=507, headers={"X-Error-Message": message})
 
 
+def failed(_: Request, err: Exception) -> Response:
+    """Say that this server has a fault, and of which kind; what it was about may be secret, and is not said."""
+    message = f"the embedded Hub failed ({type(err).__name__}): that is a bug of rocmatrix"
+    return JSONResponse({"error": message, "message": message}, status_code=500, headers={"X-Error-Message": message})
+
+
 def refused(_: Request, refusal: Exception) -> Response:
     """Put a refusal into a response."""
     assert isinstance(refusal, RefusalError)  # noqa: S101 - registered for nothing else

@@ -40,6 +40,7 @@ class Fault:
         skip: how many requests of that endpoint go well before.
         status: for ``STATUS``.
         headers: for ``STATUS``, for example ``Retry-After`` in seconds.
+        document: for ``STATUS``: what is answered instead of an error's sentence.
         seconds: for ``DELAY``.
     """
 
@@ -49,6 +50,7 @@ class Fault:
     skip: int = 0
     status: int = 503
     headers: Mapping[str, str] | None = None
+    document: object = None
     seconds: float = 0.0
 
 
@@ -111,7 +113,7 @@ class Faulty:
             await anyio.sleep(fault.seconds)
             await self._app(scope, receive, send)
         elif fault.kind is FaultKind.STATUS:
-            document = {"error": "a fault on purpose"}
+            document = fault.document or {"error": "a fault on purpose"}
             await JSONResponse(document, status_code=fault.status, headers=fault.headers)(scope, receive, send)
         elif fault.kind is FaultKind.REPLY_LOST:
             await self._app(scope, receive, _swallow)

@@ -32,7 +32,7 @@ async def serve(request: Request) -> Response:
     if service not in _SERVICES:
         raise RefusalError(403, "only git's smart protocol is spoken here")
     hub, name, caller = hub_of(request), name_of(request), caller_of(request)
-    with hub.readable(name, caller) as repository:
+    with hub.readable_by_git(name, caller) as repository:
         if service == _RECEIVE:
             hub.require_writer(name, caller)
         folder = repository.folder
@@ -53,7 +53,7 @@ async def serve(request: Request) -> Response:
     body = await body_of(request)
     if request.headers.get("content-encoding") in {"gzip", "x-gzip"}:
         body = _unpacked(body, hub.limits.body)
-    return await run_in_threadpool(_run, environment, body)
+    return await run_in_threadpool(_run, environment, body, hub.inherited)
 
 
 def _unpacked(body: bytes, limit: int) -> bytes:
@@ -67,8 +67,11 @@ def _unpacked(body: bytes, limit: int) -> bytes:
     return plain
 
 
-def _run(environment: Mapping[str, str], body: bytes) -> Response:
-    """Let git answer into a file: a client that reads slowly must not hold git, and its lock, open."""
+def _run(environment: Mapping[str, str], body: bytes, inherited: int) -> Response:
+    """Let git answer into a file: a client that reads slowly must not hold git, and its lock, open.
+
+    Git inherits a lock, so that no server takes over the folder of one that was killed while this git still writes.
+    """
     output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when its last piece was sent
     try:
         subprocess.run(
@@ -78,6 +81,7 @@ def _run(environment: Mapping[str, str], body: bytes) -> Response:
             stdout=output,
             stderr=subprocess.DEVNULL,
             timeout=_GIT_SECONDS,
+            pass_fds=(inherited,),
             check=False,
         )
     except BaseException:

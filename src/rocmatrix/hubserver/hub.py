@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
+import os
 import secrets
 import shutil
 import threading
@@ -21,10 +23,12 @@ from rocmatrix.errors import InputError
 from rocmatrix.hubserver.accounts import Accounts, Caller
 from rocmatrix.hubserver.large_objects import LargeObjects
 from rocmatrix.hubserver.names import RepoName, RepoType
-from rocmatrix.hubserver.refusals import RefusalError, no_repository
+from rocmatrix.hubserver.refusals import RefusalError, no_repository, please_log_in
 from rocmatrix.hubserver.repository import Repository, make_repository
 
 _LOCKS = ("*.lock", "refs/**/*.lock", "objects/??/*.lock", "objects/pack/*.lock", "objects/info/*.lock")
+_DEAD_SERVER_SECONDS = 30.0
+"""How long a new server waits for git of one that was killed."""
 _ADDRESS_SECONDS = 3600
 """How long an upload address can be used."""
 
@@ -74,11 +78,44 @@ class Hub:
                     "another Hub serves this folder", where=str(root), fix="Stop it, or serve another folder."
                 ) from err
             raise unusable(root, err) from err
+        self._children = os.open(root / "git.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._wait_for_git()
+        except BaseException:
+            self.close()
+            raise
         self._mend()
 
     def close(self) -> None:
         """Let another server have the folder."""
+        os.close(self._children)
         self._lock.release()
+
+    @property
+    def inherited(self) -> int:
+        """A descriptor for each git that this server starts: the lock on it is held while one of them runs."""
+        return self._children
+
+    def _wait_for_git(self) -> None:
+        """Wait for git that a server started which was killed since: it may write yet, and its locks are its own.
+
+        Raises:
+            InputError: it does not end.
+        """
+        end = time.monotonic() + _DEAD_SERVER_SECONDS
+        while True:
+            try:
+                fcntl.flock(self._children, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise InputError(
+                        "git of a Hub that was killed still writes there",
+                        where=str(self.root),
+                        fix="Wait until it is through (`fuser` names it), then start the Hub again.",
+                    ) from None
+                time.sleep(0.05)
+            else:
+                return
 
     def _mend(self) -> None:
         atomic.recover(folder for kind in RepoType for folder in (self.root / kind.value).glob("*"))
@@ -108,6 +145,22 @@ class Hub:
             yield repository
 
     @contextmanager
+    def readable_by_git(self, name: RepoName, caller: Caller) -> Iterator[Repository]:
+        """Open a repository for git or git-lfs, which show their credential only when they are asked for it.
+
+        Raises:
+            RefusalError: 401, if a credential may help; 404 as above.
+        """
+        if not caller.known:
+            try:
+                with self.readable(name, caller):
+                    pass
+            except RefusalError as refusal:
+                raise please_log_in() from refusal
+        with self.readable(name, caller) as repository:
+            yield repository
+
+    @contextmanager
     def writable(self, name: RepoName, caller: Caller) -> Iterator[Repository]:
         """Open a repository that the caller may change; one writer at a time.
 
@@ -130,7 +183,7 @@ class Hub:
             RefusalError: 401 for nobody, 403 for somebody without the right.
         """
         if not caller.known:
-            raise RefusalError(401, "Invalid username or password.", headers={"WWW-Authenticate": 'Basic realm="hub"'})
+            raise please_log_in()
         if not caller.may_write(name):
             message = (
                 f"{caller.name} has no write access to {name}; ask for a token with the role write in {name.namespace}"

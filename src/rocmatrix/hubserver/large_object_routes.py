@@ -49,7 +49,7 @@ async def batch(request: Request) -> Response:
         raise RefusalError(422, f"no operation {asked.operation!r} with {asked.hash_algo!r} here")
     if len(asked.objects) > hub.limits.batch:
         raise RefusalError(413, f"at most {hub.limits.batch} objects in one batch")
-    with hub.readable(name, caller):
+    with hub.readable_by_git(name, caller):
         if asked.operation == "upload":
             hub.require_writer(name, caller)
     multipart = _MULTIPART in asked.transfers and any(each.size > hub.limits.part for each in asked.objects)
@@ -75,10 +75,7 @@ def _upload(request: Request, name: RepoName, wanted: _Object, *, multipart: boo
         upload = {"href": _signed(request, f"{place}/complete"), "header": header}
     else:
         upload = {"href": _signed(request, place)}
-    verify: dict[str, object] = {"href": f"{base_of(request)}/{name.address}.git/info/lfs/verify"}
-    token = request.headers.get("authorization")
-    if token:
-        verify["header"] = {"Authorization": token}
+    verify = {"href": _signed(request, f"/{name.address}.git/info/lfs/verify")}  # and no token in an answer
     return {**row, "actions": {"upload": upload, "verify": verify}}
 
 
@@ -145,9 +142,12 @@ def get(request: Request) -> Response:
 async def verify(request: Request) -> Response:
     """``POST /<type>/<id>.git/info/lfs/verify``: whether an object arrived."""
     wanted = await document_of(request, _Object)
-    hub, name, caller = hub_of(request), name_of(request), caller_of(request)
-    with hub.readable(name, caller):
-        hub.require_writer(name, caller)
+    hub, name, query = hub_of(request), name_of(request), request.query_params
+    if "signature" in query:
+        hub.require_signature(request.url.path, query.get("expires"), query["signature"])
+    else:
+        with hub.readable(name, caller_of(request)):
+            hub.require_writer(name, caller_of(request))
     objects = hub.objects(name)
     if not objects.has(object_id(wanted.oid)) or objects.size(wanted.oid) != wanted.size:
         raise RefusalError(404, f"{wanted.size} bytes of {wanted.oid} are not here")

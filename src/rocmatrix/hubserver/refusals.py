@@ -43,6 +43,11 @@ class RefusalError(Exception):
         self.document = dict(document or {})
 
 
+def please_log_in() -> RefusalError:
+    """Ask for a credential, as git and git-lfs wait for before they show theirs."""
+    return RefusalError(401, "Invalid username or password.", headers={"WWW-Authenticate": 'Basic realm="hub"'})
+
+
 def no_repository(name: object) -> RefusalError:
     """Refuse a repository that does not exist, or that this caller must not know of."""
     return RefusalError(404, f"Repository not found: {name}", code=Code.REPO_NOT_FOUND)

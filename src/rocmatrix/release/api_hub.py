@@ -6,7 +6,8 @@ import io
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from json import JSONDecodeError
 from pathlib import Path
@@ -17,6 +18,8 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     constants,
+    get_session,
+    hf_hub_url,
     set_client_factory,
     snapshot_download,
 )
@@ -28,6 +31,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # in no __all__, and documented
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from rocmatrix.errors import MissingRequirementError, ReleaseError
@@ -38,6 +42,8 @@ from rocmatrix.release.trees import HubFile, LocalFile, Tree
 _KERNEL = "kernel"
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _UNAUTHORIZED, _FORBIDDEN, _CONFLICT, _PRECONDITION = 401, 403, 409, 412
+_AT_ONCE = 8
+"""Small files that are read at a time; huggingface_hub 2.4.0 downloads as many (``snapshot_download``)."""
 _REQUEST_SECONDS = 60.0
 """Longest silence of a server within one request; huggingface_hub 2.4.0 has no limit of its own."""
 
@@ -110,11 +116,20 @@ class ApiHub:
             rows = self._api.list_repo_tree(repository, recursive=True, revision=commit, repo_type=_KERNEL)
             return {row.path: _hub_file(row) for row in rows if isinstance(row, RepoFile)}
 
-    def read(self, repository: str, commit: str, path: str) -> bytes:
-        """Return the bytes of one small file of a commit."""
-        with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
-            self.download(repository, commit, [path], Path(folder))
-            return (Path(folder) / path).read_bytes()
+    def read(self, repository: str, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the bytes of small files that a commit has, several requests at a time; nothing is cached."""
+        token = self._credential.token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+        def one(path: str) -> bytes:
+            address = hf_hub_url(repository, path, repo_type=_KERNEL, revision=commit, endpoint=self._endpoint)
+            answer = get_session().get(address, headers=headers)
+            hf_raise_for_status(answer)
+            return bytes(answer.content)
+
+        wanted = tuple(paths)
+        with self._translated(repository), ThreadPoolExecutor(_AT_ONCE) as pool:
+            return dict(zip(wanted, pool.map(one, wanted), strict=True))
 
     def commit(self, repository: str, branch: str, change: Change, *, parent: str) -> str:
         """Commit to a branch whose head is ``parent``, and return the new head.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -123,14 +123,16 @@ class GitHost:
         """Return all files of a commit."""
         return files_of(self._having(repository, commit), commit)
 
-    def read(self, repository: str, commit: str, path: str) -> bytes:
-        """Return the bytes of one small file of a commit."""
-        plain = content_of(self._having(repository, commit), commit, path)
-        if plain is not None:
-            return plain
-        with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
-            self.download(repository, commit, [path], Path(folder))
-            return (Path(folder) / path).read_bytes()
+    def read(self, repository: str, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the bytes of small files that a commit has: from git, or where they are in LFS from a fresh clone."""
+        program = self._having(repository, commit)
+        found = {path: content_of(program, commit, path) for path in paths}
+        large = [path for path, content in found.items() if content is None]
+        if large:
+            with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
+                self.download(repository, commit, large, Path(folder))
+                found |= {path: (Path(folder) / path).read_bytes() for path in large}
+        return {path: content for path, content in found.items() if content is not None}
 
     def commit(self, repository: str, branch: str, change: Change, *, parent: str) -> str:
         """Commit to a branch whose head is ``parent``, and return the new head.

@@ -83,8 +83,8 @@ class Hub(Protocol):
     def tree(self, repository: str, commit: str) -> Tree:
         """Return all files of a commit."""
 
-    def read(self, repository: str, commit: str, path: str) -> bytes:
-        """Return the bytes of one small file of a commit."""
+    def read(self, repository: str, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the bytes of small files that a commit has: path -> bytes."""
 
     def commit(self, repository: str, branch: str, change: Change, *, parent: str) -> str:
         """Commit to a branch whose head is ``parent``, and return the new head."""

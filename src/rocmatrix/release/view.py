@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +65,7 @@ class View:
         """Return the bytes of a small file of a commit; nothing if it has none."""
         if path not in self.tree(commit):
             return b""
-        return self.persistence.ask(path, lambda: self.hub.read(self.repository, commit, path))
+        return self.persistence.ask(path, lambda: self.hub.read(self.repository, commit, [path]))[path]
 
     def download(self, commit: str, paths: Iterable[str], folder: Path) -> None:
         """Fetch files of a commit anew."""
@@ -82,9 +81,8 @@ class View:
         paths = [path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree]
         if not paths:
             return ()
-        with tempfile.TemporaryDirectory(prefix="rocmatrix-release-") as folder:
-            self.download(commit, paths, Path(folder))
-            return tuple(path.split("/")[1] for path in paths if _has_our_block(Path(folder) / path))
+        found = self.persistence.ask("metadata", lambda: self.hub.read(self.repository, commit, paths))
+        return tuple(path.split("/")[1] for path in paths if _has_our_block(found[path]))
 
 
 def patient_view(
@@ -113,9 +111,9 @@ def glance(hub: Hub, repository: str) -> View:
     return patient_view(hub, repository, patience=Patience(attempts=3), give_up=unreachable)
 
 
-def _has_our_block(path: Path) -> bool:
+def _has_our_block(content: bytes) -> bool:
     try:
-        metadata = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        metadata = json.loads(content)
+    except ValueError:
         return False
     return isinstance(metadata, dict) and isinstance(metadata.get(_OUR_BLOCK), dict)
