@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ def connect(*, timeout: int = ANSWER_SECONDS) -> DockerClient:
 
     with docker_errors("connecting to the docker engine"):
         _require_ssh()
+        _try_socket()
         client = docker.from_env(timeout=timeout, max_pool_size=_CONNECTIONS, use_ssh_client=True)
         version = client.version()
     _require(client, str(version.get("Os")), str(version.get("Arch")), str(version.get("ApiVersion")))
@@ -122,7 +124,11 @@ _MEANINGS = (
         "the docker engine does not have the image",
         "Build it with `rocmatrix images build`.",
     ),
-    (r"FileNotFoundError|No such file or directory.*sock|Connection refused", "no docker engine is running", _START),
+    (
+        r"FileNotFoundError|No such file or directory.*sock|Connection refused|NotADirectoryError",
+        "no docker engine is running",
+        _START,
+    ),
     (
         r"Install paramiko",
         "DOCKER_HOST names an ssh host, for which the package paramiko is missing",
@@ -209,6 +215,15 @@ def _require_ssh() -> None:
             where=engine_name(),
             fix="Install OpenSSH's client (Debian: openssh-client).",
         )
+
+
+def _try_socket() -> None:
+    """Open the engine's socket once, where it is one: docker-py leaves a socket open when that fails."""
+    host = engine_name()
+    if host.startswith("unix:///"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+            trial.settimeout(ANSWER_SECONDS)
+            trial.connect(host.removeprefix("unix://"))
 
 
 def _context_host() -> str | None:

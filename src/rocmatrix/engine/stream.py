@@ -61,6 +61,10 @@ class Connection:
                 self._process.wait()
             else:
                 self._socket.shutdown(socket.SHUT_RDWR)
+        for held in (self._raw, self._socket):
+            if close := getattr(held, "close", None):
+                with suppress(OSError):
+                    close()
 
     def _number(self) -> int:
         if self._process is None:
