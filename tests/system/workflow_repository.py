@@ -58,8 +58,9 @@ _BINDING = """#include <torch/csrc/stable/library.h>
 
 torch::stable::Tensor {name}(const torch::stable::Tensor& x, double factor) {{
   torch::stable::Tensor out = torch::stable::empty_like(x);
-  const int error = launch_{name}(static_cast<const float*>(x.const_data_ptr()), static_cast<float*>(out.mutable_data_ptr()),
-                                  static_cast<int>(x.numel()), static_cast<float>(factor), nullptr);
+  const float* from = static_cast<const float*>(x.const_data_ptr());
+  float* to = static_cast<float*>(out.mutable_data_ptr());
+  const int error = launch_{name}(from, to, static_cast<int>(x.numel()), static_cast<float>(factor), nullptr);
   STD_TORCH_CHECK(error == 0, "{name}: HIP error ", error);
   return out;
 }}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
-from rocmatrix.cli.options import Verb, add_building, add_checking, add_reuse
+from rocmatrix.cli.options import Verb, add_building, add_checking, add_reuse, named_path
 from rocmatrix.errors import ExitCode
+
+DEFAULT_WORKFLOW = Path(".github/workflows/release.yml")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +20,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add_reuse(parser)
     parser.add_argument("--tag", required=True, metavar="TAG", help="the tag, e.g. v1.2.0; it need not exist")
     parser.add_argument("--no-run", action="store_true", help="take what the output folder holds, build nothing")
+    parser.add_argument(
+        "--workflow",
+        nargs="?",
+        type=named_path,
+        const=DEFAULT_WORKFLOW,
+        metavar="FILE",
+        help="rehearse by this workflow of the repository, run as it is by act, instead of by this command itself "
+        f"(without FILE: {DEFAULT_WORKFLOW})",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -25,6 +37,27 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 
     require_extras("rehearse", RELEASE, HUB)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
+    return _by_workflow(arguments) if arguments.workflow else _by_itself(arguments)
+
+
+def _by_workflow(arguments: argparse.Namespace) -> ExitCode:
+    from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415 - `--help` must not wait for them
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.report.workflow_view import show_workflow, workflow_document  # noqa: PLC0415
+    from rocmatrix.workflows.rehearsal import rehearse_workflow  # noqa: PLC0415
+
+    with reporter_of(arguments) as reporter:
+        rehearsal = rehearse_workflow(
+            arguments.workflow, matrix=arguments.matrix, tag=arguments.tag, emit=reporter.emit
+        )
+    if arguments.json:
+        write_document(workflow_document(rehearsal), sys.stdout)
+    show_workflow(rehearsal, make_console(sys.stderr if arguments.json else sys.stdout))
+    return ExitCode.DONE if rehearsal.passed else ExitCode.RELEASE
+
+
+def _by_itself(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix import pipeline  # noqa: PLC0415 - `--help` must not wait for them
     from rocmatrix.cli.following import follow  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415

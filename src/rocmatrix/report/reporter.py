@@ -16,6 +16,7 @@ from rich.console import Console
 
 from rocmatrix.events import Event
 from rocmatrix.report.board import Board
+from rocmatrix.report.workflow_commands import in_actions
 
 
 class Verbosity(IntEnum):
@@ -63,10 +64,13 @@ class BoardKeeper:
 
 
 def make_reporter(console: Console, verbosity: Verbosity) -> Reporter:
-    """Return the reporter that suits a console: live on an interactive terminal unless it must be quiet."""
+    """Return the reporter that suits a console: live on an interactive terminal unless it must be quiet.
+
+    A job of GitHub Actions is followed in lines, also where what runs it (act) gives it a terminal.
+    """
     from rocmatrix.report.lines import LineReporter  # noqa: PLC0415 - both modules import this one
     from rocmatrix.report.live import LiveReporter  # noqa: PLC0415
 
-    if console.is_interactive and console.is_terminal and verbosity is not Verbosity.QUIET:
+    if console.is_interactive and console.is_terminal and verbosity is not Verbosity.QUIET and not in_actions():
         return LiveReporter(console, verbosity)
     return LineReporter(console, verbosity)
