@@ -134,6 +134,7 @@ def _pin(arguments: argparse.Namespace) -> ExitCode:
     web = Web(arguments.ca_bundle)
     today = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
     said: dict[str, tuple[Resolved, ...]] = {}
+    files: dict[str, str] = {}
     for name in names:
         source, place = pins_path(name, root), own_pins_path(name, root)
         pins, outcomes = resolve(
@@ -143,7 +144,8 @@ def _pin(arguments: argparse.Namespace) -> ExitCode:
         if any(one.outcome in (Outcome.CONFIRMED, Outcome.CHANGED) for one in outcomes):
             place.parent.mkdir(parents=True, exist_ok=True)
             atomic.write_file(place, written(pins, source.read_text(encoding="utf-8")).encode())
-    document = PinsDocument(recipes=said, files={name: str(own_pins_path(name, root)) for name in names})
+            files[name] = str(place)
+    document = PinsDocument(recipes=said, files=files)
     if arguments.json:
         write_document(document, sys.stdout)
     show_pins(document, make_console(sys.stderr if arguments.json else sys.stdout))

@@ -60,7 +60,7 @@ class ImagesDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class PinsDocument:
-    """What ``images pin`` prints: by recipe what came of each pin, and the file that now holds them."""
+    """What ``images pin`` prints: by recipe what came of each pin, and the file that was written, if any."""
 
     recipes: Mapping[str, tuple[Resolved, ...]]
     files: Mapping[str, str]
@@ -109,7 +109,9 @@ def show_pins(document: PinsDocument, console: Console) -> None:
         for one in outcomes:
             detail = f": {one.detail}" if one.detail else ""
             console.print(f"{recipe} {one.name}: {one.outcome}{detail}", soft_wrap=True)
-        console.print(f"{recipe}: pins are in {document.files[recipe]}", soft_wrap=True)
+        place = document.files.get(recipe)
+        written = f"written to {place}" if place else "nothing was resolved, and nothing was written"
+        console.print(f"{recipe}: {written}", soft_wrap=True)
 
 
 def _state(row: ImageRow) -> str:
