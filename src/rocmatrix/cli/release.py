@@ -26,6 +26,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="PAIR",
         help="users who were served before and may be dropped, e.g. torch2.12-rocm7.1; may be given several times",
     )
+    parser.add_argument(
+        "--builds-on-main",
+        action="store_true",
+        help="put the variants of major version 1 on `main` too, where clients look that know no versions",
+    )
 
 
 def add_signing(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +97,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         drop=tuple(arguments.drop),
         sign=SignMode(arguments.sign),
         trust=arguments.trust_config,
+        builds_on_main=arguments.builds_on_main,
         transport=Transport(arguments.transport),
     )
     with reporter_of(arguments) as reporter:

@@ -8,59 +8,24 @@ the promotion is one commit; the tag comes after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocmatrix.errors import ReleaseError
 from rocmatrix.release.content import attributes
 from rocmatrix.release.final_tree import change, holds, owners, require_ours
 from rocmatrix.release.hub import Change, MovedError, References
 from rocmatrix.release.journal import JournalFile, Step
-from rocmatrix.release.source_tag import Release, previous_release
-from rocmatrix.release.trees import ATTRIBUTES, LocalFile, Tree, changed_between, compare, file_of, variants_of
-from rocmatrix.release.verification import Expectations, require_nothing_dropped, verify
+from rocmatrix.release.source_tag import previous_release
+from rocmatrix.release.trees import ATTRIBUTES, Tree, changed_between, compare, file_of, variants_of
+from rocmatrix.release.verification import require_nothing_dropped, verify
 from rocmatrix.release.view import View
+from rocmatrix.release.wanted import Released as Released  # noqa: PLC0414 - what a publication takes and gives
+from rocmatrix.release.wanted import Wanted as Wanted  # noqa: PLC0414 - as above
 from rocmatrix.release.withdrawn import read_withdrawn, with_section
 
 MAIN, CARD = "main", "README.md"
 RESTARTS = 5
 """How often a release begins anew because somebody else committed meanwhile."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What is to be released.
-
-    Attributes:
-        release: the tag.
-        expectations: the set, and what it is held against.
-        message: of the commits and the tag.
-        card: bytes of README.md on ``main``.
-        source_commit: of the sources.
-    """
-
-    release: Release
-    expectations: Expectations
-    message: str
-    card: bytes
-    source_commit: str
-
-    @property
-    def branch(self) -> str:
-        """The branch that loaders look at for this major version."""
-        return f"v{self.release.major}"
-
-    @property
-    def staging(self) -> str:
-        """A branch that loaders ignore: they know ``v<number>`` only."""
-        return f"{'pre' if self.release.preliminary else 'staging'}/{self.release.tag}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Released:
-    """How a release ended: the tagged commit, and whether it was there before."""
-
-    commit: str
-    already: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +104,10 @@ class Publication:
 
     def _published(self, references: References) -> str:
         """Return a commit that holds the release, verified, where users of its kind look."""
+        if self._wanted.builds_on_main:
+            self._on_main(references.branches[MAIN])  # before anything is written, for what would be refused there
         base = self._base(references)
-        todo = self._change(base)
+        todo = self._change(base, where=self._wanted.branch)
         staged = self._stage(base, todo) if todo else base.commit
         self._verify(staged, references)
         if self._wanted.release.preliminary or (staged == base.commit and not base.inherited):
@@ -162,11 +129,11 @@ class Publication:
         ours = self._view.our_variants(commit)
         return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=ours)
 
-    def _change(self, base: _Base) -> Change:
+    def _change(self, base: _Base, *, where: str) -> Change:
         content = self._wanted.expectations.content
         found = owners(base.tree, base.ours)
         if not base.inherited:
-            require_ours(content, found, where=f"{self._view.repository}@{self._wanted.branch}")
+            require_ours(content, found, where=f"{self._view.repository}@{where}")
         return change(
             content,
             base.tree,
@@ -266,21 +233,36 @@ class Publication:
     def _card(self) -> None:
         view = self._view
 
-        def card(main: str) -> LocalFile:
-            return file_of(with_section(self._wanted.card, read_withdrawn(view, main)))
-
         def look() -> str | None:
             main = view.references().branches[MAIN]
-            return main if card(main).matches(view.tree(main).get(CARD)) else None
+            return None if self._on_main(main) else main
 
         def act() -> None:
             main = view.references().branches[MAIN]
-            message = f"Card of {self._wanted.release.tag}"
-            view.hub.commit(
-                view.repository, MAIN, Change(additions={CARD: card(main)}, deletions=(), message=message), parent=main
-            )
+            view.hub.commit(view.repository, MAIN, self._on_main(main), parent=main)
 
         self._journal.done(Step.CARD, view.persistence.ensure("the card", look, act))
+
+    def _on_main(self, main: str) -> Change:
+        """Return what ``main`` lacks: the card, and the variants where they are asked for there, in one commit.
+
+        What a later release put there stays.
+
+        Raises:
+            ReleaseError: somebody else's variant of the same name is there.
+        """
+        view, wanted = self._view, self._wanted
+        message = f"Card of {wanted.release.tag}"
+        withdrawn = read_withdrawn(view, main)
+        later = wanted.later(view.references().tags, {each.tag for each in withdrawn})
+        card = file_of(with_section(wanted.card, withdrawn))
+        shown = later or card.matches(view.tree(main).get(CARD))
+        cards = {} if shown else {CARD: card}
+        if not wanted.builds_on_main or any(each.major == wanted.release.major for each in later):
+            return Change(additions=cards, deletions=(), message=message)
+        base = _Base(commit=main, tree=view.tree(main), inherited=False, ours=view.our_variants(main))
+        builds = self._change(base, where=MAIN)
+        return replace(builds, additions={**builds.additions, **cards}, message=message)
 
     def _clean(self) -> None:
         view, staging = self._view, self._wanted.staging

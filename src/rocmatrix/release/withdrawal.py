@@ -59,7 +59,10 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
     for _ in range(RESTARTS):
         try:
             withdrawn = _note(view, Withdrawal(tag=tag, reason=reason), tell)
-            return _restore(view, kernel, tag, {each.tag for each in withdrawn}, tell)
+            tags = {each.tag for each in withdrawn}
+            if view.our_variants(view.references().branches[MAIN]):  # a release was asked to put its builds there, too
+                _restore(view, kernel, tag, tags, tell, branch=MAIN)
+            return _restore(view, kernel, tag, tags, tell, branch=f"v{kernel.version}")
         except MovedError as err:
             tell(f"somebody else changed {view.repository} meanwhile ({err}); beginning again")
     raise ReleaseError(f"{view.repository} is changed by others again and again", fix="Run it again later.")
@@ -91,11 +94,10 @@ def _note(view: View, withdrawal: Withdrawal, tell: Callable[[str], None]) -> tu
 
 
 def _restore(
-    view: View, kernel: PlannedKernel, tag: str, withdrawn: set[str], tell: Callable[[str], None]
+    view: View, kernel: PlannedKernel, tag: str, withdrawn: set[str], tell: Callable[[str], None], *, branch: str
 ) -> Withdrawn:
     """Bring the variants of the last release that is not withdrawn back, if users find the withdrawn one now."""
     references = view.references()
-    branch = f"v{kernel.version}"
     head = references.branches.get(branch)
     if head is None:
         raise ReleaseError(f"there is no branch {branch}", where=view.repository)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
@@ -36,12 +37,29 @@ def release(options: Options, emit: Emit) -> Result:
         opened = changing_hub(options.hub, kernel.repo_id, options.transport, anonymous=options.dry_run)
         with opened as (hub, credential):
             wanted = prepare(request_of(options, plan, kernel, credential), store)
+            if options.builds_on_main:
+                wanted = _with_builds_on_main(wanted)
             signing = prepare_signing(options.sign, options.trust, teller(emit, kernel))
             if options.dry_run:
                 return result_of(wanted, hub.name, credential, commit=None, outcome=Outcome.DRY_RUN)
             released = publish(wanted, hub, store=store, emit=emit, credential=credential.source, signing=signing)
             outcome = Outcome.ALREADY if released.already else Outcome.RELEASED
             return result_of(wanted, hub.name, credential, commit=released.commit, outcome=outcome)
+
+
+def _with_builds_on_main(wanted: Wanted) -> Wanted:
+    """Return a release whose variants go to ``main``, too.
+
+    Raises:
+        InputError: it is not one of major version 1, which is what clients without versions take.
+    """
+    if wanted.release.major != 1 or wanted.release.preliminary:
+        raise InputError(
+            f"what clients without versions find on `main` is version 1, and {wanted.release.tag} is none of it",
+            where="--builds-on-main",
+            fix="Leave the option out.",
+        )
+    return replace(wanted, builds_on_main=True)
 
 
 def teller(emit: Emit, kernel: PlannedKernel) -> Callable[[str], None]:
