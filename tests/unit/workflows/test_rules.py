@@ -1,0 +1,161 @@
+"""The workflow files keep the rules; each rule says so of a file that was changed to break it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rocmatrix.gating import JOBS, Mode
+from tests.unit.workflows.rules import ACTIONS, RULES, WORKFLOWS, File, read
+
+KERNEL = next(path for path in WORKFLOWS if path.name == "build-kernel.yml")
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_every_file_keeps_every_rule(path: Path, rule: object) -> None:
+    assert callable(rule)
+    assert list(rule(read(path))) == []
+
+
+BROKEN = [
+    ("permissions", "build-kernel.yml", "permissions: {}\n\njobs", "permissions: read-all\n\njobs"),
+    ("permissions", "build-kernel.yml", "contents: read # numerical", "contents: write # numerical"),
+    (
+        "permissions",
+        "watch.yml",
+        "    permissions:\n      contents: read # which kernels",
+        "    env:\n      contents: read #",
+    ),
+    ("pins", "ci.yml", "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1", "actions/checkout@v7"),
+    ("pins", "ci.yml", "# v7.0.1", "# v7.0.0"),
+    ("pins", "ci.yml", "actions/setup-python@5fda3b95", "acme/setup-python@5fda3b95"),
+    ("pins", "release.yml", "$/.github/actions/github-release", "$/.github/actions/no-such"),
+    ("timeouts", "ci.yml", "    timeout-minutes: 30\n", ""),
+    ("timeouts", "ci.yml", "        timeout-minutes: 100\n", "        timeout-minutes: 130\n"),
+    (
+        "expressions",
+        "build-kernel.yml",
+        'rocmatrix plan --matrix "$MATRIX"',
+        "rocmatrix plan --matrix ${{ inputs.matrix }}",
+    ),
+    ("expressions", "ci.yml", "name: Linters\n    runs", "name: ${{ github.event.pull_request.title }}\n    runs"),
+    ("checkouts", "ci.yml", "persist-credentials: false", "persist-credentials: true"),
+    ("events", "ci.yml", "  pull_request:", "  pull_request_target:"),
+    ("secrets", "ci.yml", "    with:\n      mode: check", "    secrets: inherit\n    with:\n      mode: check"),
+    ("secrets", "build-kernel.yml", "ARGUMENTS: ${{ inputs.arguments }}", "ARGUMENTS: ${{ secrets.hf-token }}"),
+    ("self_hosted", "ci.yml", "runs-on: ubuntu-24.04", "runs-on: [self-hosted, linux]"),
+    ("self_hosted", "gpu.yml", "contents: read # numerical", "contents: write # numerical"),
+    ("self_hosted", "gpu.yml", "  workflow_dispatch:", "  pull_request:\n  workflow_dispatch:"),
+    ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-check", "name: unit-${{ matrix.id }}"),
+    ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-gpu", "name: gpu"),
+    ("concurrency", "release.yml", "cancel-in-progress: false", "cancel-in-progress: true"),
+    ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
+    ("command_line", "build-kernel.yml", "rocmatrix collect --matrix", "rocmatrix collect --matriks"),
+    ("command_line", "build-kernel.yml", "| rocmatrix gate --results", "| rocmatrix gates --results"),
+    ("command_line", "images.yml", 'rocmatrix images push "$RECIPE"', 'rocmatrix images push --pull "$RECIPE"'),
+]
+
+
+@pytest.mark.parametrize(("rule", "name", "before", "after"), BROKEN)
+def test_each_rule_sees_a_file_that_breaks_it(rule: str, name: str, before: str, after: str) -> None:
+    path = next(path for path in WORKFLOWS if path.name == name)
+    text = path.read_text(encoding="utf-8")
+    assert before in text, "this test changes nothing"
+    broken = read(path, text.replace(before, after, 1))
+    (found,) = [each for each in RULES if each.__name__ == rule]
+    assert list(found(broken)), f"{rule} does not see it"
+
+
+def kernel() -> File:
+    return read(KERNEL)
+
+
+def test_the_reusable_workflow_takes_at_most_eight_inputs_each_described_and_used() -> None:
+    inputs = kernel().events["workflow_call"]["inputs"]
+    assert len(inputs) <= 8
+    for name, each in inputs.items():
+        assert each["description"]
+        assert each["default"] is not None
+        assert f"inputs.{name}" in kernel().text
+    modes = inputs["mode"]["description"]
+    assert [mode.value for mode in Mode if mode.value not in modes] == []
+
+
+def test_the_gate_needs_every_other_job_always_runs_and_is_told_each_result() -> None:
+    jobs = kernel().jobs
+    gate = jobs["gate"]
+    assert set(gate["needs"]) == set(jobs) - {"gate"} == set(JOBS)
+    assert gate["if"] == "always()"
+    told = gate["steps"][-1]["env"]["RESULTS"]
+    assert set(re.findall(r'"([a-z-]+)": \{"result": \$\{\{ toJSON\(needs\.\1\.result\) \}\}', told)) == set(JOBS)
+    assert "needs.plan.outputs.units" in told
+    assert "needs.collect.outputs.units" in told
+
+
+def test_a_release_asks_for_the_success_of_everything_before_it() -> None:
+    release = kernel().jobs["release"]
+    assert set(release["needs"]) == {"plan", "build", "check", "check-gpu", "collect"}
+    for job in release["needs"]:
+        assert f"needs.{job}.result == 'success'" in release["if"]
+    assert "needs.collect.outputs.units == needs.plan.outputs.units" in release["if"]
+    assert release["environment"] == "${{ inputs.environment }}"
+    assert release["runs-on"] == "ubuntu-24.04"
+
+
+def test_caches_are_saved_on_the_default_branch_alone() -> None:
+    saves = [
+        step
+        for path in (*WORKFLOWS, *ACTIONS)
+        for _, step in read(path).steps
+        if "actions/cache/save@" in str(step.get("uses"))
+    ]
+    assert saves
+    for step in saves:
+        assert "github.ref == format('refs/heads/{0}', github.event.repository.default_branch)" in step["if"]
+    whole = [path for path in (*WORKFLOWS, *ACTIONS) if "actions/cache@" in path.read_text(encoding="utf-8")]
+    assert whole == []
+
+
+def test_every_job_of_a_tag_s_run_uses_the_toolkit_at_its_own_commit() -> None:
+    for name, job in kernel().jobs.items():
+        used = [step["uses"] for step in job["steps"] if "setup-rocmatrix" in step.get("uses", "")]
+        assert used == ["$/.github/actions/setup-rocmatrix"], name
+    assert "@main" not in "".join(path.read_text(encoding="utf-8") for path in (*WORKFLOWS, *ACTIONS))
+
+
+@pytest.mark.parametrize(
+    ("tool", "files"),
+    [
+        (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"], WORKFLOWS),
+        (["check-jsonschema", "--builtin-schema", "vendor.github-actions"], ACTIONS),
+        (["actionlint"], WORKFLOWS),
+        (["zizmor", "--offline", "--no-progress", "--persona", "auditor"], [*WORKFLOWS, *ACTIONS]),
+    ],
+)
+def test_the_tools_find_nothing(tool: list[str], files: list[Path]) -> None:
+    program = Path(sys.executable).with_name(tool[0])
+    if not program.exists():  # the environment with torch lies on top of the one with the tools, on PATH
+        program = Path(tool[0])
+    done = subprocess.run(
+        [str(program), *tool[1:], *map(str, files)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_scripts_of_actions_stop_at_the_first_failure() -> None:
+    scripts = [path for action in ACTIONS for path in action.parent.glob("*.sh")]
+    assert scripts
+    for script in scripts:
+        assert "set -euo pipefail" in script.read_text(encoding="utf-8")
+        subprocess.run(["bash", "-n", str(script)], check=True, timeout=10)
+
+
+def test_every_pin_is_used() -> None:
+    pins = yaml.safe_dump([read(path).content for path in (*WORKFLOWS, *ACTIONS)])
+    from tests.unit.workflows.rules import PINS  # noqa: PLC0415 - only here
+
+    assert [name for name in PINS if name != "date" and f"{name}@" not in pins and f"{name}/" not in pins] == []
