@@ -165,8 +165,7 @@ def _take_up(task: _Task, run: _Run) -> BuildRecord:
 def _do(task: _Task, run: _Run) -> BuildRecord:
     """Build one unit or reuse its earlier build, and leave a record."""
     clock, unit, workshop = time.monotonic(), task.unit, task.workshop
-    identity, missing = _identity(task.toolchain)
-    headers = workshop.headers.pin.headers_digest if unit.abi is Abi.STABLE and task.toolchain else None
+    identity, headers, missing = _resolved(task)
     standard = workshop.headers.cxx_standard(unit) if task.toolchain else None
     inputs = input_digests(task.project, unit, toolchain=identity, headers=headers, cxx_standard=standard)
     verdict = judge(run.store.read_record(unit.id, BuildRecord), inputs, use_cache=run.use_cache)
@@ -231,14 +230,26 @@ def _keep(run: _Run, unit: UnitId, payload: Path) -> Digest:
     return run.store.replace_payload(unit, payload)
 
 
-def _identity(
-    toolchain: Toolchain | None,
-) -> tuple[ToolchainIdentity | None, MissingRequirementError | BuildError | None]:
-    """Return who compiles, or what is missing to find that out: a compiler, an engine, an image that can be made."""
+def _resolved(
+    task: _Task,
+) -> tuple[ToolchainIdentity | None, Digest | None, MissingRequirementError | BuildError | None]:
+    """Return who compiles and the digest of torch's headers, or what is missing to find that out.
+
+    That may be a compiler, an engine, an image that can be made, or headers; those are not fetched for a unit that the
+    toolchain objects to, of which the build speaks.
+    """
+    toolchain, unit, headers = task.toolchain, task.unit, task.workshop.headers
+    if toolchain is None:
+        return None, None, None
+    known = headers.digest(unit) if unit.abi is Abi.STABLE else None
+    identity = None
     try:
-        return (toolchain.identity() if toolchain else None), None
+        identity = toolchain.identity()
+        if known or toolchain.objection(unit, task.project.manifest):
+            return identity, known, None
+        return identity, headers.digest(unit), None
     except (MissingRequirementError, BuildError) as err:
-        return None, err
+        return identity, known, err
 
 
 def _missing(draft: BuildRecord, err: MissingRequirementError | BuildError) -> BuildRecord:

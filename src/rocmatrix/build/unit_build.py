@@ -20,7 +20,7 @@ from rocmatrix.engine.paths import Place
 from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.events import Emit, Notice, Stage, UnitProgress
 from rocmatrix.plan.extension import EXTENSION_SUFFIX
-from rocmatrix.plan.model import Abi, Unit
+from rocmatrix.plan.model import Unit
 from rocmatrix.records import Gate, HeadersOrigin
 from rocmatrix.toolchain.interface import BuildRequest, Step, Toolchain
 
@@ -101,7 +101,7 @@ def build_unit(
         raise MissingRequirementError(
             objection, where=unit.id, fix="Name another toolchain for it in matrix.yaml, or with --toolchain."
         )
-    include, headers = workshop.headers.get() if unit.abi is Abi.STABLE else (None, None)
+    include, headers = workshop.headers.get(unit)
     request = _placed(_request(unit, project, scratch, workshop, include), headers)
     _lay_out(project, request)
     try:
@@ -140,7 +140,7 @@ def _request(unit: Unit, project: Project, scratch: Path, workshop: Workshop, in
     )
 
 
-def _placed(request: BuildRequest, headers: HeadersOrigin | None) -> BuildRequest:
+def _placed(request: BuildRequest, headers: HeadersOrigin) -> BuildRequest:
     """Return the request with the names of its folders in an engine that has a file system of its own.
 
     Sources have the same name in all units of a kernel, so that their path, should it get into a binary, is the same.
@@ -153,8 +153,9 @@ def _placed(request: BuildRequest, headers: HeadersOrigin | None) -> BuildReques
         Place(host=request.output.parent, name=f"{unit.id}/output", writable=True, fetched=True),
         Place(host=request.device_cache, name="device", writable=True, sent=False),
     ]
-    if request.torch_include and headers:
-        places.append(Place(host=request.torch_include, name=f"headers/torch-{headers.torch}"))
+    if request.torch_include:
+        content = headers.headers_digest.removeprefix("sha256:")[:16]
+        places.append(Place(host=request.torch_include, name=f"headers/torch-{content}"))
     return replace(request, places=tuple(places), room=unit.kernel)
 
 

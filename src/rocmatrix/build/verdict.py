@@ -46,4 +46,7 @@ def judge(earlier: BuildRecord | Absent, inputs: InputDigests, *, use_cache: boo
 def _changes(before: InputDigests | None, now: InputDigests) -> str:
     if before is None:
         return "inputs changed"
-    return ", ".join(text for name, text in _CHANGES.items() if getattr(before, name) != getattr(now, name))
+    changed = [name for name in _CHANGES if getattr(before, name) != getattr(now, name)]
+    if before.headers is None and "toolchain" in changed:  # headers were not asked for while there was no toolchain
+        changed = [name for name in changed if name != "headers"]
+    return ", ".join(_CHANGES[name] for name in changed)

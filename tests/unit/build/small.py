@@ -1,15 +1,19 @@
 """A kernel project of a few lines, and a toolchain that "compiles" by copying: what is tested is the stage itself.
 
-The units are bound to one torch, for which the stage needs no torch headers.
+The units are bound to one torch, whose headers lie in the cache already.
 """
 
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests.unit.build.shelf import put_headers
+
 from rocmatrix.build.stage import build_units
 from rocmatrix.digest import of_bytes
 from rocmatrix.engine.host import HostEngine
+from rocmatrix.engine.interface import Engine
+from rocmatrix.engine.paths import Place
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.events import Event
 from rocmatrix.plan.manifest import Manifest
@@ -103,6 +107,7 @@ class SmallToolchain:
     closed_gates: tuple[str, ...] = ()
     missing: str | None = None
     pause: float = 0.0
+    places: tuple[Place, ...] = ()
 
     def identity(self) -> ToolchainIdentity:
         if self.missing:
@@ -131,6 +136,7 @@ class SmallToolchain:
                 argv=("sh", "-c", f'sleep {self.pause}; sh "$@"', "sh", str(compiler), str(source), str(target)),
                 inputs=(source,),
                 outputs=(target,),
+                places=(Place(host=compiler, name="compiler.sh"), *self.places),
             )
             for source, target in zip(sources, objects, strict=True)
         ]
@@ -150,6 +156,7 @@ class Site:
     root: Path
     toolchain: SmallToolchain
     events: list[Event] = field(default_factory=list)
+    engine: Engine = field(default_factory=HostEngine)
 
     @classmethod
     def make(cls, root: Path) -> "Site":
@@ -172,6 +179,9 @@ class Site:
     ) -> list[BuildRecord]:
         """Build the units of these torches and return their records."""
         units = units or tuple(make_unit(torch) for torch in torches)
+        for unit in units:
+            if unit.abi is Abi.PER_TORCH and unit.torch and unit.rocm:
+                put_headers(self.root / "cache", torch=unit.torch, rocm=unit.rocm)
         self.events.clear()
         with self.store.exclusive():
             records = build_units(
@@ -179,7 +189,7 @@ class Site:
                 plan=make_plan(units),
                 source_root=self.root,
                 store=self.store,
-                engines={TOOLCHAIN: HostEngine()},
+                engines={TOOLCHAIN: self.engine},
                 toolchains={TOOLCHAIN: self.toolchain},
                 emit=self.events.append,
                 jobs=jobs,

@@ -222,7 +222,8 @@ def test_an_input_that_a_toolchain_refuses_fails_its_unit_and_the_others_go_on(s
 def test_inputs_are_recorded_part_by_part(site: Site) -> None:
     (record,) = site.build("2.13")
     assert record.inputs is not None
-    assert record.inputs.headers is None
+    assert record.headers is not None
+    assert record.inputs.headers == record.headers.headers_digest
     assert record.inputs.toolchain is not None
     assert record.inputs_digest.startswith("sha256:")
     assert digest.of_folder(site.store.payload(record.unit)) == record.artifact_digest
