@@ -148,7 +148,7 @@ class Container:
             return ending, None
         with docker_errors(doing):
             status = self._status(number)
-            if status is None or (status == _KILLED and not self.is_running()):
+            if status is None or (status == _KILLED and not self._stays()):
                 return Ending.GONE, None
             return (Ending.UNENDED, None) if status == _UNENDED else (Ending.EXITED, status)
 
@@ -204,6 +204,14 @@ class Container:
             return bool(self._api.inspect_container(self.id)["State"]["Running"])
         except NotFound:
             return False
+
+    def _stays(self) -> bool:
+        """Return whether the container still runs a second from now: its end is seen a little after its commands'."""
+        for _ in range(10):
+            if not self.is_running():
+                return False
+            time.sleep(0.1)
+        return True
 
     def remove(self) -> None:
         """Kill it and remove it with its volumes; whatever of that fails has been done, or is done by the next run."""

@@ -80,7 +80,7 @@ class Room:
             )
             ending, status = self._container.run(job)
             lines.end()
-            if ending is Ending.GONE:
+            if ending is Ending.GONE or (self._ended and status):
                 self._blame_outside()
                 return None
             done = self._completed(ending, status, lines.text, time.monotonic() - started, job)
