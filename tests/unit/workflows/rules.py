@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -45,9 +45,10 @@ class File:
     @property
     def events(self) -> dict[str, Any]:
         """What starts it; YAML 1.1 reads the key ``on`` as true."""
-        content: dict[object, Any] = {**self.content}
-        found = content.get("on", content.get(True))
-        return dict.fromkeys([found] if isinstance(found, str) else found) if not isinstance(found, dict) else found
+        found = self.content.get("on") or self.content.get(cast("str", True))  # noqa: FBT003 - a key of YAML
+        if isinstance(found, dict):
+            return found
+        return dict.fromkeys(found if isinstance(found, list) else [str(found)])
 
     @property
     def jobs(self) -> dict[str, dict[str, Any]]:
