@@ -28,7 +28,8 @@ def listen(host: str, port: int) -> socket.socket:
         InputError: the address is not one of this machine, or is taken.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP; else each answer waits 40 ms for an ACK
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))

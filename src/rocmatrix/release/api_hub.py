@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import logging
 import shutil
@@ -71,6 +72,7 @@ class ApiHub:
         """Keep address and credential; nothing is asked yet."""
         self._endpoint = endpoint.rstrip("/")
         self._credential = credential
+        self._known: tuple[Change, list[CommitOperationAdd]] | None = None
         self._api = HfApi(endpoint=self._endpoint, token=credential.token or False)
 
     @property
@@ -137,7 +139,7 @@ class ApiHub:
         How each file is uploaded is asked with an empty list of ignored names, so that no ``.gitignore`` hides a file
         that was promised.
         """
-        additions = [CommitOperationAdd(path, _stream_or_path(file)) for path, file in change.additions.items()]
+        additions = self._operations(change)
         deletions = [CommitOperationDelete(path, is_folder=False) for path in change.deletions]
         summary, _, description = change.message.partition("\n\n")
         with self._translated(repository), _vanishing():
@@ -146,7 +148,7 @@ class ApiHub:
             )
             done = self._api.create_commit(
                 repository,
-                [*additions, *deletions],
+                [*map(copy.copy, additions), *deletions],
                 commit_message=summary,
                 commit_description=description,
                 revision=branch,
@@ -154,6 +156,16 @@ class ApiHub:
                 parent_commit=parent,
             )
         return done.oid
+
+    def _operations(self, change: Change) -> list[CommitOperationAdd]:
+        """Return the additions of a change; made once, so that files are hashed and objects announced once for it.
+
+        huggingface_hub 2.4.0 notes in them what was uploaded, and takes none that was committed: it gets copies.
+        """
+        if self._known is None or self._known[0] is not change:
+            made = [CommitOperationAdd(path, _stream_or_path(file)) for path, file in change.additions.items()]
+            self._known = (change, made)
+        return self._known[1]
 
     def download(self, repository: str, commit: str, paths: Iterable[str], folder: Path) -> None:
         """Fetch files of a commit anew, past all caches, to the same paths below a folder."""
