@@ -26,6 +26,7 @@ class Extra:
 
 
 RELEASE = Extra(name="release", modules=("jinja2", "kernels"), needed_by="rehearse, release, yank, diff, why")
+SBOM = Extra(name="release", modules=("cyclonedx",), needed_by="sbom")
 HUB = Extra(name="hub", modules=("dulwich", "jwt", "starlette", "uvicorn"), needed_by="rehearse, hub, --hub embedded")
 
 
