@@ -147,12 +147,14 @@ def _classic(client: DockerClient, order: Order) -> None:
             forcerm=True,
             decode=True,
         )
-        for event in events:
+        error: str | None = None
+        for event in events:  # to the end: an answer that is left unread keeps its connection open
             for line in str(event.get("stream") or event.get("status") or "").splitlines():
                 log.add(line)
                 order.options.progress(line)
-            if "error" in event:
-                raise failure(log, str(event["error"]))
+            error = error or event.get("error")
+        if error is not None:
+            raise failure(log, error)
         _forget_stages(client, log.lines)
 
 

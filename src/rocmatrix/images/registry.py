@@ -51,12 +51,14 @@ def push(client: DockerClient, recipe: Recipe, image: Image, registry: str) -> s
             repository, recipe.short_digest, stream=True, decode=True
         )
         digest: str | None = None
-        for event in events:
-            if "error" in event:
-                raise _refused(str(event["error"]), f"{recipe.label} could not be pushed", repository)
+        error: str | None = None
+        for event in events:  # to the end: an answer that is left unread keeps its connection open
+            error = error or (str(event["error"]) if "error" in event else None)
             aux = event.get("aux")
             if isinstance(aux, Mapping) and aux.get("Digest"):
                 digest = str(aux["Digest"])
+    if error is not None:
+        raise _refused(error, f"{recipe.label} could not be pushed", repository)
     if digest is None:
         raise MissingRequirementError(
             f"the engine did not say by which digest the registry knows {recipe.label}",
