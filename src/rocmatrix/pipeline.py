@@ -112,8 +112,12 @@ def audit(options: Options, emit: Emit) -> RunResult:
 
 
 def check(options: Options, emit: Emit) -> RunResult:
-    """Check the numbers of the selected units that were built, by the plan that lies in the output folder."""
-    return _in_store(options, emit, _check)
+    """Check the numbers of the selected units that were built, by the plan that lies in the output folder.
+
+    Raises:
+        InputError: among others, a payload is damaged or holds no code for the GPU that its unit promises.
+    """
+    return _in_store(options, emit, _check_alone)
 
 
 def collect(options: Options, emit: Emit) -> RunResult:
@@ -148,7 +152,7 @@ def _in_store(options: Options, emit: Emit, *steps: _Step, replan: bool = False)
     With ``replan`` the plan is made from matrix.yaml and written; else it is the one that lies in the output folder.
     """
     started = time.monotonic()
-    if _check in steps:
+    if _check in steps or _check_alone in steps:
         confirm(options.check)
     context = _Context(options=options, store=Store(options.out), emit=emit)
     made = load_plan(options.matrix, toolchain=options.toolchain) if replan else None
@@ -209,7 +213,11 @@ def _audit_anew(context: _Context, result: RunResult) -> RunResult:
     return _audit(context, replace(result, plan=with_choices_of(result.plan, matrix, where=where)))
 
 
-def _check(context: _Context, result: RunResult) -> RunResult:
+def _check_alone(context: _Context, result: RunResult) -> RunResult:
+    return _check(context, result, strict=True)
+
+
+def _check(context: _Context, result: RunResult, *, strict: bool = False) -> RunResult:
     from rocmatrix.check.executors import make_executor  # noqa: PLC0415 - heavy, and only a check needs it
 
     executor = make_executor(context.options.check, engine=HostEngine(), cache=cache_folder(), emit=context.emit)
@@ -222,6 +230,7 @@ def _check(context: _Context, result: RunResult) -> RunResult:
         emit=context.emit,
         use_cache=context.options.use_cache,
         executor=executor,
+        strict=strict,
     )
     return replace(result, checks=checks)
 
@@ -232,7 +241,7 @@ def _collect(context: _Context, result: RunResult) -> RunResult:
 
 
 _STAGES: dict[_Step, Stage] = {_build: Stage.BUILD, _audit: Stage.AUDIT, _check: Stage.CHECK, _collect: Stage.COLLECT}
-_STAGES[_audit_anew] = Stage.AUDIT
+_STAGES |= {_audit_anew: Stage.AUDIT, _check_alone: Stage.CHECK}
 
 
 def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Unit, ...], RunResult]:

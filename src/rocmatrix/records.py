@@ -255,6 +255,10 @@ class CaseResult:
         launches: kernel launches of all calls of the case; likewise ``instructions``, executed by all waves together.
         matrix: arithmetic of matrix instructions, ``fast`` or ``exact``; ``""`` on a GPU.
         findings: what detectors found in the kernels, the same thing once for each instruction.
+        repeated: times that it ran again in other orders of workgroups and waves, with approximations at the ends of
+            what is documented.
+        dependences: what the repetitions showed: that the result depends on the order, or on the last bit of an
+            approximation.
     """
 
     case: str
@@ -268,6 +272,8 @@ class CaseResult:
     instructions: int = 0
     matrix: str = ""
     findings: tuple[KernelFinding, ...] = ()
+    repeated: int = 0
+    dependences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,11 +112,11 @@ def results(probe: Probe, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     execution = execute(probe.unit, probe.payload, probe.tests, folder=folder)
     assert execution.tested is Tested.EMULATED
     assert execution.left_out == ("asks",)
-    assert "1 of 13 cases not run: the emulator does not support torch's operator aten::matmul" in execution.device
+    assert "1 of 15 cases not run: the emulator does not support torch's operator aten::matmul" in execution.device
     return {result.case: result for result in execution.results}
 
 
-@pytest.mark.parametrize("case", ["scale", "shift", "views", "number"])
+@pytest.mark.parametrize("case", ["scale", "shift", "views", "number", "last", "root"])
 def test_what_is_right_passes(results: dict[str, CaseResult], case: str) -> None:
     """Floats, optionals, lists, defaults, views of torch, dynamic LDS, grids of three dimensions, an out variant."""
     assert results[case].passed, results[case].detail
@@ -179,6 +179,26 @@ def test_the_same_seed_makes_the_same_run_and_another_one_other_inputs(probe: Pr
         for number, seed in enumerate((0, 7, 7))
     ]
     assert errors[0] != errors[1] == errors[2]
+
+
+def test_what_depends_on_the_order_or_on_the_last_bit_of_approximations_is_told(probe: Probe, tmp_path: Path) -> None:
+    names = ("scale", "last", "root")
+    execution = execute(probe.unit, probe.payload, probe.tests, *names, folder=tmp_path / "run", translated=True)
+    assert "3 cases repeated in other orders and at both ends of 1 ulp" in execution.device
+    assert "2 of them depend on that" in execution.device
+    scale, last, root = execution.results
+    assert (scale.passed, scale.repeated, scale.dependences) == (True, 2, ())
+    assert (last.passed, last.repeated) == (True, 4)
+    assert [remark.partition(" (seed")[0] for remark in last.dependences] == [
+        "1 of 1 elements depend on the order of workgroups and waves"
+    ] * len(last.dependences)
+    assert last.dependences
+    assert (root.passed, root.repeated) == (True, 4)
+    assert [remark.partition(" end")[0] for remark in root.dependences] == [
+        "it holds with the nearest approximations; at the low",
+        "it holds with the nearest approximations; at the high",
+    ]
+    assert last.dependences[0] in last.detail
 
 
 def test_a_launcher_that_never_returns_is_ended_and_named(probe: Probe, tmp_path: Path) -> None:

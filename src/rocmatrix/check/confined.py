@@ -19,7 +19,7 @@ import rocmatrix
 from rocmatrix.check.comparison import LARGEST
 from rocmatrix.check.emulator_process import NEWS, Job, Line
 from rocmatrix.engine.interface import Command, Completed, Engine
-from rocmatrix.errors import CheckError
+from rocmatrix.errors import CheckError, InputError
 from rocmatrix.records import CaseResult
 
 START_LIMIT = 300.0
@@ -46,6 +46,7 @@ class Place:
         seed: what random inputs and orders begin with.
         limits: seconds that each case may take, by name.
         exact: names of the cases whose matrix instructions are executed in exact arithmetic.
+        varied: names of the cases that run again in other orders and with other approximations.
         detectors: what is looked for beside wrong numbers.
     """
 
@@ -58,6 +59,7 @@ class Place:
     seed: int
     limits: Mapping[str, float]
     exact: frozenset[str] = frozenset()
+    varied: frozenset[str] = frozenset()
     detectors: tuple[str, ...] = ()
 
 
@@ -123,6 +125,7 @@ def run_share(
 
     Raises:
         CheckError: a process ended before it began with a case.
+        InputError: the variant's file is not what it should be.
         StoppedError: the check was interrupted.
     """
     results: tuple[CaseResult, ...] = ()
@@ -157,6 +160,7 @@ def _run_process(
         seed=place.seed,
         limits=limits,
         exact=tuple(case for case in cases if case in place.exact),
+        varied=tuple(case for case in cases if case in place.varied),
         detectors=place.detectors,
     )
     file.write_bytes(msgspec.json.encode(job))
@@ -204,7 +208,10 @@ def outcome(done: Completed, lines: Sequence[Line], cases: Sequence[str], limits
 
     Raises:
         CheckError: it ended before it began with a case.
+        InputError: the variant's file is not what it should be.
     """
+    for what, fix in (line.refused for line in lines if line.refused):
+        raise InputError(what, fix=fix)
     results = tuple(line.result for line in lines if line.result)
     unsupported = [line.unsupported for line in lines if line.unsupported]
     if unsupported or len(results) == len(cases):

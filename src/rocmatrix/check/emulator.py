@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rocmatrix import digest
 from rocmatrix.cases import CaseDescription
-from rocmatrix.check.budget import Choice, choose, exact_cases
+from rocmatrix.check.budget import Choice, choose, exact_cases, varied_cases
 from rocmatrix.check.confined import Place, Run, Slots, merge, run_share
 from rocmatrix.check.interface import Execution, Progress, UntestableError
 from rocmatrix.check.progress import Tally
@@ -109,7 +109,8 @@ class EmulatorExecutor:
         """Run a spread of the cases.
 
         Raises:
-            UntestableError: the unit has no code for the emulated GPU, or needs what is not emulated.
+            UntestableError: the unit is for other GPUs, or needs what is not emulated.
+            InputError: what was built is no shared object with code for the emulated GPU.
             CheckError: the processes said nothing that can be used.
             MissingRequirementError: the stand-ins cannot be compiled on this machine.
         """
@@ -130,7 +131,8 @@ class EmulatorExecutor:
             raise UntestableError(f"the emulator needs the package {_DECODER}: pip install 'rocmatrix[emulator]'")
         found = sorted(payload.rglob("*.so"))
         if len(found) != 1:
-            raise UntestableError(f"the emulator executes one shared object, and this unit has {len(found)}")
+            what = f"the emulator executes one shared object, and this unit has {len(found)}"
+            raise InputError(what, where=str(payload), fix=f"Build it again: rocmatrix build --only {unit.id}")
         return found[0]
 
     def _execute(self, variant: Path, tests: Path, choice: Choice, progress: Progress) -> Execution:
@@ -156,6 +158,10 @@ class EmulatorExecutor:
         said = [self._description]
         if exact := sum(result.matrix == "exact" for result in run.results):
             said.append(f"exact matrix arithmetic in {exact} cases")
+        if repeated := [result for result in run.results if result.repeated]:
+            said.append(f"{len(repeated)} cases repeated in other orders and at both ends of 1 ulp")
+            if depend := sum(bool(result.dependences) for result in repeated):
+                said.append(f"{depend} of them depend on that")
         if choice.left_out:
             said.append(f"{len(choice.left_out)} of {total} cases left out by the budget")
         if why := run.unsupported or (run.stuck and f"behind {run.stuck}, which did not end"):
@@ -174,7 +180,7 @@ class EmulatorExecutor:
         slowest = SLOWEST if self._code_cache is None else SLOWEST_TRANSLATED
         try:
             libraries = prepare(variant, RuntimeCompiler(engine=self._slots.engine, cache=self._cache))
-        except (UnsupportedError, InputError) as err:
+        except UnsupportedError as err:
             raise UntestableError(str(err)) from err
         except MissingRequirementError as err:
             raise UntestableError(err.what) from err
@@ -193,6 +199,7 @@ class EmulatorExecutor:
             limits={case.name: self._case_seconds + case.cost / slowest for case in choice.chosen},
             detectors=self._detectors,
             exact=exact_cases(choice.chosen, self._seed, least=LEAST_COST) if self._code_cache else frozenset(),
+            varied=varied_cases(choice.chosen, self._seed, least=LEAST_COST) if self._code_cache else frozenset(),
         )
 
 

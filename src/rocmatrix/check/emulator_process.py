@@ -21,6 +21,7 @@ import numpy as np
 from rocmatrix.cases import Array, Case
 from rocmatrix.check.comparison import LARGEST, Comparison, compare
 from rocmatrix.check.reader import CASES_NAME, import_file
+from rocmatrix.check.variation import variations
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.host.arena import POISON
 from rocmatrix.emulator.host.dtypes import as_bytes
@@ -53,6 +54,7 @@ class Job:
         seed: what random inputs, and orders of workgroups and waves, begin with.
         limits: seconds that each case may take, by name.
         exact: names of the cases whose matrix instructions are executed in exact arithmetic.
+        varied: names of the cases that run again in other orders and with other approximations.
         detectors: what is looked for beside wrong numbers.
     """
 
@@ -66,6 +68,7 @@ class Job:
     seed: int = 0
     limits: Mapping[str, float] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
     detectors: tuple[str, ...] = tuple(sorted(ALL_DETECTORS))
 
 
@@ -77,11 +80,13 @@ class Line:
         began: the case that begins now.
         result: of a case that ended.
         unsupported: why nothing can be said of this variant: it needs what is not emulated.
+        refused: what is wrong with the variant's file, and what to do about it.
     """
 
     began: str | None = None
     result: CaseResult | None = None
     unsupported: str | None = None
+    refused: tuple[str, str | None] | None = None
 
 
 class _Difference(Exception):  # noqa: N818 - no error of ours: what a case came to
@@ -98,6 +103,8 @@ class _Seen:
     remarks: dict[str, None] = field(default_factory=dict)
     launches: int = 0
     instructions: int = 0
+    repeated: int = 0
+    dependences: list[str] = field(default_factory=list)
 
     def take(self, call: Call) -> None:
         """Add a call."""
@@ -128,9 +135,12 @@ def _run(job: Job) -> Iterator[Line]:
             yield Line(began=name)
             signal.setitimer(signal.ITIMER_REAL, job.limits.get(name, 0.0))
             numerics = EXACT_MATRICES if name in job.exact else DEFAULT_NUMERICS
-            result = run_case(host, with_seed(cases[name], job.seed), numerics)
+            orders = job.seed if name in job.varied else None
+            result = run_case(host, with_seed(cases[name], job.seed), numerics, orders=orders)
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             yield Line(result=result)
+    except InputError as err:
+        yield Line(refused=(err.what, err.fix))
     except RocmatrixError as err:
         yield Line(unsupported=_one_line(err))
 
@@ -156,13 +166,14 @@ def _load(job: Job) -> Host:
     )
 
 
-def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> CaseResult:
+def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS, *, orders: int | None = None) -> CaseResult:
     """Run a case through its operator and, where there is one, through the variant of it that writes into ``out``.
 
     Args:
         host: the loaded variant.
         case: what to run.
         numerics: arithmetic of matrix instructions.
+        orders: seed of the orders in which it has run, to run it again in others; ``None`` to run it once.
 
     Raises:
         UnsupportedError: it cannot be said whether the kernel is right.
@@ -171,7 +182,8 @@ def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> C
     said = len(host.remarks)
     seen = _Seen(numerics=numerics)
     try:
-        detail, passed = _results(host, case, seen), not seen.findings
+        detail = _results(host, case, seen, orders)
+        passed = not seen.findings
     except _Difference as difference:
         remarks = "; ".join(remark.replace("\n  ", " ") for remark in host.remarks[said:])
         detail, passed = f"{difference}; the runtime said: {remarks}" if remarks else str(difference), False
@@ -179,8 +191,8 @@ def run_case(host: Host, case: Case, numerics: Numerics = DEFAULT_NUMERICS) -> C
         first, *rest = seen.findings
         more = f" (and {len(rest)} more)" if rest else ""
         detail = f"{first}{more}; the numbers: {detail}"
-    if seen.remarks:
-        detail += f"; {'; '.join(seen.remarks)}"
+    if told := [*seen.dependences, *seen.remarks]:
+        detail += f"; {'; '.join(told)}"
     return _result(case, seen, started, detail, passed=passed)
 
 
@@ -199,6 +211,8 @@ def _result(case: Case, seen: _Seen, started: float, detail: str, *, passed: boo
         instructions=seen.instructions,
         matrix=seen.numerics.matrix.value,
         findings=tuple(map(_finding, seen.findings)),
+        repeated=seen.repeated,
+        dependences=tuple(seen.dependences),
     )
 
 
@@ -207,7 +221,7 @@ def _finding(fault: Fault) -> KernelFinding:
     return KernelFinding(kind=fault.kind.value, kernel=fault.kernel, text=str(fault), instruction=instruction)
 
 
-def _results(host: Host, case: Case, seen: _Seen) -> str:
+def _results(host: Host, case: Case, seen: _Seen, orders: int | None) -> str:
     """Run all operators of a case and return what is to be said of them."""
     arguments = case.make_arguments()
     want = case.reference(**arguments)
@@ -220,13 +234,41 @@ def _results(host: Host, case: Case, seen: _Seen) -> str:
     if out_op in host.schemas:
         call = _call(host, out_op, {**arguments, "out": _poisoned(got)}, seen)
         _compare(case, out_op, call.arguments["out"], want, seen.comparisons)
+    if orders is not None:
+        _vary(host, case, seen, (got, want), orders)
     return f"{seen.comparisons[0].detail}; {seen.launches} launches, {seen.instructions} instructions"
 
 
-def _call(host: Host, op: str, arguments: dict[str, Array], seen: _Seen) -> Call:
+def _vary(host: Host, case: Case, seen: _Seen, results: tuple[Array, Array], orders: int) -> None:
+    """Run a case again as a device may also run it; ``results`` are what it gave and what it should."""
+    first, want = results
+
+    def repeat(numerics: Numerics, seed: int) -> Array:
+        seen.repeated += 1
+        return _call(host, case.op, case.make_arguments(), seen, numerics=numerics, seed=seed).outputs[0]
+
+    def judge(got: Array) -> Comparison:
+        return compare(got, want, rtol=case.rtol, atol=case.atol)
+
+    for found in variations(first, seen.numerics, orders, repeat=repeat, judge=judge):
+        if found.wrong:
+            raise _Difference(f"{case.op}: {found.remark}")
+        seen.dependences.append(found.remark)
+
+
+def _call(
+    host: Host,
+    op: str,
+    arguments: dict[str, Array],
+    seen: _Seen,
+    *,
+    numerics: Numerics | None = None,
+    seed: int | None = None,
+) -> Call:
     """Call an operator; whatever is wrong with that is a difference."""
+    undefined, numerics = frozenset({"out"}), numerics or seen.numerics
     try:
-        call = host.call(op, arguments, undefined=frozenset({"out"}), numerics=seen.numerics)
+        call = host.call(op, arguments, undefined=undefined, numerics=numerics, seed=seed)
     except FaultError as err:
         seen.findings |= dict.fromkeys((err.fault, *err.findings))
         raise _Difference(f"{op} came to no end") from err

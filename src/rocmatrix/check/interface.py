@@ -58,6 +58,7 @@ class Executor(Protocol):
 
         Raises:
             UntestableError: this unit is beyond what the executor can run.
+            InputError: the payload is damaged, or not what the unit promises.
             CheckError: the cases could not be run.
             MissingRequirementError: the device is gone.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from rocmatrix.check.cases_file import TESTS_FOLDER, cases_digest, read_cases
 from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.digest import Digest
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.errors import CheckError, ExitCode
+from rocmatrix.errors import CheckError, ExitCode, InputError
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
@@ -35,12 +35,16 @@ _SIDE_BY_SIDE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class _Cases:
-    """The cases of a kernel: their folder and digest (``None`` without a file), what they are or their error."""
+    """The cases of a kernel: their folder and digest (``None`` without a file), what they are or their error.
+
+    ``strict``: whether a payload that is not what its unit promises is the user's to mend, and ends the check.
+    """
 
     tests: Path
     digest: Digest | None
     descriptions: tuple[CaseDescription, ...] = ()
     error: CheckError | None = None
+    strict: bool = False
 
 
 def check_units(  # noqa: D417 - units, plan, source_root, store and emit are those of every stage
@@ -52,6 +56,7 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
     emit: Emit,
     use_cache: bool = True,
     executor: Executor | None = None,
+    strict: bool = False,
 ) -> dict[UnitId, CheckRecord]:
     """Check units that have a payload side by side, write ``check.json`` for each, and return the records.
 
@@ -60,8 +65,13 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
     Args:
         use_cache: whether a record of the same payload, cases and executor may be used again.
         executor: what runs the cases; ``None`` leaves every unit untested.
+        strict: whether a payload that is damaged, or not what its unit promises, ends the check instead of failing it.
+
+    Raises:
+        InputError: with ``strict``, what is wrong with such a payload.
     """
-    cases = {kernel: _read_cases(plan, kernel, source_root, store) for kernel in {unit.kernel for unit in units}}
+    kernels = {unit.kernel for unit in units}
+    cases = {name: replace(_read_cases(plan, name, source_root, store), strict=strict) for name in kernels}
 
     def check(unit: Unit) -> CheckRecord | None:
         return _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
@@ -173,20 +183,32 @@ class _Verdict:
 
 
 def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None, progress: Progress) -> _Verdict:
+    """Run the cases, where there are any and something can run them.
+
+    Raises:
+        InputError: of a strict check, what is wrong with the payload.
+    """
+    if executor is None or cases.error or cases.digest is None:
+        return _untested(cases)
+    try:
+        return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions, progress=progress))
+    except UntestableError as err:
+        return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=str(err))
+    except (CheckError, InputError) as err:
+        if cases.strict and isinstance(err, InputError):
+            raise
+        return _Verdict(outcome=Outcome.FAILED, tested=Tested.UNTESTED, reason=str(err))
+
+
+def _untested(cases: _Cases) -> _Verdict:
+    """Return the verdict where there is nothing to run, or nothing that runs it."""
     if cases.error:
         reason = f"{cases.error.where}: {cases.error.what}"
         return _Verdict(outcome=Outcome.FAILED, tested=Tested.UNTESTED, reason=reason)
     if cases.digest is None:
         return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=NO_CASES)
-    if executor is None:
-        reason = f"{NO_EXECUTOR}; its {len(cases.descriptions)} numerical cases were read, not run"
-        return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=reason)
-    try:
-        return _judge_execution(executor.run(unit, payload, cases.tests, cases.descriptions, progress=progress))
-    except UntestableError as err:
-        return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=str(err))
-    except CheckError as err:
-        return _Verdict(outcome=Outcome.FAILED, tested=Tested.UNTESTED, reason=str(err))
+    reason = f"{NO_EXECUTOR}; its {len(cases.descriptions)} numerical cases were read, not run"
+    return _Verdict(outcome=Outcome.PASSED, tested=Tested.UNTESTED, reason=reason)
 
 
 def _judge_execution(execution: Execution) -> _Verdict:

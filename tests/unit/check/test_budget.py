@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmatrix.cases import ArgumentDescription, CaseDescription, Layout
-from rocmatrix.check.budget import EXACT_BUDGET, choose, exact_cases
+from rocmatrix.check.budget import EXACT_BUDGET, VARIED_BUDGET, choose, exact_cases, varied_cases
 
 
 def case(
@@ -59,3 +59,11 @@ def test_the_seed_draws_the_cases_in_exact_arithmetic_within_their_budget() -> N
     assert all(len(names) == 4 for names in drawn)
     assert len(set(drawn)) > 1
     assert len(exact_cases(cases, 0, least=EXACT_BUDGET)) == 1
+
+
+def test_the_seed_draws_the_cases_that_run_again_whatever_is_exact() -> None:
+    cases = tuple(case(f"c{number}", VARIED_BUDGET / 4) for number in range(9))
+    drawn = [varied_cases(cases, seed, least=1.0) for seed in range(5)]
+    assert all(len(names) == 4 for names in drawn)
+    assert len(set(drawn)) > 1
+    assert drawn != [exact_cases(cases, seed, least=1.0) for seed in range(5)]

@@ -8,7 +8,7 @@ import pytest
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.check.stage import NO_CASES, check_units
-from rocmatrix.errors import CheckError, ExitCode
+from rocmatrix.errors import CheckError, ExitCode, InputError
 from rocmatrix.events import Event, Stage, State, UnitFinished, UnitProgress, discard
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
@@ -54,7 +54,7 @@ class Project:
     def write_cases(self, text: str) -> None:
         (self.tests / "cases.py").write_text(text)
 
-    def check(self, executor: Executor | None = None, *, use_cache: bool = True) -> CheckRecord:
+    def check(self, executor: Executor | None = None, *, use_cache: bool = True, strict: bool = False) -> CheckRecord:
         self.events.clear()
         records = check_units(
             self.plan.units,
@@ -64,6 +64,7 @@ class Project:
             emit=self.events.append,
             use_cache=use_cache,
             executor=executor,
+            strict=strict,
         )
         return records[UNIT]
 
@@ -209,6 +210,16 @@ def test_a_unit_that_the_executor_cannot_run_is_untested_for_its_reason(project:
     assert (record.outcome, record.tested) == (Outcome.PASSED, Tested.UNTESTED)
     assert record.reason == "the emulator executes gfx942 only"
     assert project.finished.state is State.UNTESTED
+
+
+def test_a_payload_that_is_not_what_it_should_be_fails_its_unit_and_ends_a_strict_check(project: Project) -> None:
+    project.write_cases(GOOD)
+    executor = RaisingExecutor(InputError("it holds no code object for gfx942", where="_x.abi3.so"))
+    record = project.check(executor)
+    assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.UNTESTED)
+    assert record.reason == "_x.abi3.so: it holds no code object for gfx942"
+    with pytest.raises(InputError, match="it holds no code object for gfx942"):
+        project.check(executor, strict=True)
 
 
 def test_cases_that_could_not_be_run_fail_the_unit(project: Project) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rocmatrix.check.confined import Follower, merge, outcome, read_lines
 from rocmatrix.check.emulator_process import NEWS, Line
 from rocmatrix.engine.interface import Completed
-from rocmatrix.errors import CheckError
+from rocmatrix.errors import CheckError, InputError
 from rocmatrix.records import CaseResult
 
 CASES = ("first", "second", "third")
@@ -50,6 +50,12 @@ def test_a_crash_is_a_failed_case_that_names_its_end(status: int | None, said: s
 def test_a_process_that_never_began_is_no_case_to_blame() -> None:
     with pytest.raises(CheckError, match="ended with status 1"):
         outcome(ended(1, "No module named numpy"), (), CASES, LIMITS)
+
+
+def test_a_variant_that_the_loader_does_not_take_is_bad_input() -> None:
+    line = Line(refused=("the loader does not take it: file too short", "Build it again."))
+    with pytest.raises(InputError, match="file too short\n  Build it again"):
+        outcome(ended(0), (Line(began="first"), line), CASES, LIMITS)
 
 
 def test_what_is_not_emulated_is_said_and_ends_the_cases() -> None:

@@ -40,14 +40,14 @@ def test_code_for_other_gpus_is_not_executed(unit: Unit, payload: Path) -> None:
         run(replace(unit, archs=()), payload)
 
 
-def test_a_payload_without_a_shared_object_is_not_executed(unit: Unit, payload: Path) -> None:
-    with pytest.raises(UntestableError, match="one shared object, and this unit has 0"):
+def test_a_payload_without_a_shared_object_is_bad_input(unit: Unit, payload: Path) -> None:
+    with pytest.raises(InputError, match="one shared object, and this unit has 0"):
         run(replace(unit, archs=("gfx942",)), payload)
 
 
-def test_what_is_no_shared_object_is_not_loaded(unit: Unit, payload: Path) -> None:
+def test_what_is_no_shared_object_is_bad_input(unit: Unit, payload: Path) -> None:
     (payload / "_x.abi3.so").write_text("not one")
-    with pytest.raises(UntestableError, match="this is not an ELF file"):
+    with pytest.raises(InputError, match="this is not an ELF file"):
         run(replace(unit, archs=("gfx942",)), payload)
 
 

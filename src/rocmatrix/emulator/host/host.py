@@ -91,7 +91,7 @@ class Host:
         self._unanalysed: list[str] = []
         self._options = options
         self._undefined: frozenset[str] = frozenset()
-        self._numerics = DEFAULT_NUMERICS
+        self._launch_options = options
         self._torch = TorchLibrary(libraries[0], self._arena, TORCH_VERSION)
         Aten(self._torch)
         hip = [path for path in libraries if HIP_LIBRARY.fullmatch(path.name)]
@@ -112,6 +112,7 @@ class Host:
         *,
         undefined: frozenset[str] = frozenset(),
         numerics: Numerics = DEFAULT_NUMERICS,
+        seed: int | None = None,
     ) -> Call:
         """Call an operator with GPU tensors, as the dispatcher would.
 
@@ -121,6 +122,7 @@ class Host:
                 has one. They are given in the schema's order; names need not be the schema's.
             undefined: tensors among them that the operator is to write: what they hold counts as never written.
             numerics: how arithmetic is done where that is not documented to the last bit.
+            seed: order of workgroups and waves, in place of the usual one.
 
         Raises:
             InputError: there is no such operator, or the values do not fit its schema.
@@ -134,7 +136,10 @@ class Host:
             what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
         self._launches, self._instructions, self._findings, self._unanalysed = [], 0, [], []
-        self._undefined, self._numerics = undefined, numerics
+        self._undefined = undefined
+        self._launch_options = replace(
+            self._options, numerics=numerics, seed=self._options.seed if seed is None else seed
+        )
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:
@@ -177,9 +182,8 @@ class Host:
 
     def _execute(self, launch: Launch, code_object: CodeObject) -> None:
         self._launches.append(launch)
-        options = replace(self._options, numerics=self._numerics)
         try:
-            execution = self._emulation.run(launch, code_object, options)
+            execution = self._emulation.run(launch, code_object, self._launch_options)
         except FaultError as err:
             self._findings.extend(err.findings)
             raise

@@ -15,6 +15,7 @@ from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.register_indexing import REGISTER_INDEXING
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, Flow
+from rocmatrix.emulator.semantics.transcendental import APPROXIMATE
 from rocmatrix.emulator.translator.body import Body, expression
 from rocmatrix.emulator.translator.machine import EmittingMachine
 from rocmatrix.emulator.translator.registers import Untranslatable
@@ -201,6 +202,7 @@ class BlockWriter:
         self._last = offset
         self._body = machine.body
         self._machine = machine
+        self._approximates = False
         self.count = 0
         self.ended = False
 
@@ -217,6 +219,7 @@ class BlockWriter:
         """
         self._machine.prepare(step.instruction, self.count)
         self._machine.place = place
+        self._approximates = self._approximates or step.instruction.name in APPROXIMATE
         self._machine.begin(step.instruction)
         if step.handler is not None:
             self._execute(step)
@@ -267,6 +270,7 @@ class BlockWriter:
         """Return the block; one that does not end in control flow goes on at a place."""
         if not self.ended:
             self._leave(self._address(self._base + place), "GO_ON", self.count)
-        body = self._machine.prologue() + Renderer(self._body).text()
+        left = "if (W->at_an_end) return APPROXIMATES;\n" if self._approximates else ""
+        body = left + self._machine.prologue() + Renderer(self._body).text()
         text = f"int block_{self._offset:x}(struct wave* W) {{\n{body}}}\n"
         return Block(offset=self._offset, last=self._last, functions=self._machine.functions, text=text)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation
+from rocmatrix.emulator.numerics import Numerics
 from rocmatrix.emulator.shadow.emitter import ShadowEmitter
 from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.blocks import Translation
@@ -53,7 +54,8 @@ class Code:
         self.allocation = allocation
         self._program = program
         self._mode = wave.mode
-        self._numerics = wave.numerics
+        # what is not the nearest approximation is left to the reference, so that one translation serves all three
+        self._numerics = Numerics(matrix=wave.numerics.matrix)
         self._machine = ShadowEmitter if isinstance(wave, TrackedWave) else EmittingMachine
         self._compiler = compiler
         self._work = work
@@ -70,7 +72,7 @@ class Code:
 
     def serves(self, wave: Wave) -> bool:
         """Say whether this is what a wave executes next; ``False`` may also mean that nobody has looked."""
-        known = wave.mode is self._mode and wave.numerics is self._numerics
+        known = wave.mode is self._mode and wave.numerics.matrix is self._numerics.matrix
         return known and 0 <= wave.pc - self.allocation.address < len(self.allocation.data) and not wave.pc & 3
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.numerics import Approximation
 from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.race_tracker import NativeRaces
 from rocmatrix.emulator.wave import Wave
@@ -33,6 +34,8 @@ class Stop(IntEnum):
     """A requirement of the model does not hold."""
     UNWRITTEN = 9
     """In front of what reads undefined bits."""
+    APPROXIMATES = 10
+    """In front of a block with approximations, which are not the nearest ones."""
 
 
 class Space(IntEnum):
@@ -92,6 +95,7 @@ class State(ctypes.Structure):
         ("changes", ctypes.c_uint64),
         ("races", ctypes.c_void_p),
         ("shadow", ctypes.c_void_p),
+        ("at_an_end", ctypes.c_uint64),
     )
 
 
@@ -153,6 +157,7 @@ class NativeWave:
         self.state.scratch, self.state.scratch_size = wave.scratch.data.ctypes.data, wave.scratch.size
         if isinstance(wave, TrackedWave):
             self.state.shadow = wave.shadow.memory.ctypes.data
+        self.state.at_an_end = wave.numerics.approximation is not Approximation.NEAREST
         self.address = ctypes.addressof(self.state)
 
     def follow(self, races: NativeRaces, library: ctypes.CDLL) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rocmatrix.emulator.interpreter import Program, run_instruction, run_wave
 from rocmatrix.emulator.memory import Memory
-from rocmatrix.emulator.numerics import Numerics
+from rocmatrix.emulator.numerics import MatrixArithmetic
 from rocmatrix.emulator.races.conflicts import Names
 from rocmatrix.emulator.races.reference import ReferenceWave
 from rocmatrix.emulator.races.tracker import Tracker
@@ -20,6 +20,9 @@ from rocmatrix.emulator.translator.race_tracker import NativeRaces, NativeTracke
 from rocmatrix.emulator.wave import Status, Wave
 
 UNDEFINED = "it reads bits that nothing wrote"
+APPROXIMATES = "its approximations are not the nearest ones"
+_FOLLOWED = {Stop.UNWRITTEN: UNDEFINED, Stop.APPROXIMATES: APPROXIMATES}
+"""Why generated code stops in front of what the reference executes up to the next block."""
 _STATUSES = {Stop.AT_BARRIER: Status.AT_BARRIER, Stop.ENDED: Status.ENDED}
 
 
@@ -54,7 +57,7 @@ class TranslatedProgram(Program):
         self._table = AllocationTable(memory)
         self._compiler = compiler
         self._work = work
-        self._codes: dict[tuple[int, int, Numerics], Code] = {}
+        self._codes: dict[tuple[int, int, MatrixArithmetic], Code] = {}
         self._recent: Code | None = None
         self._outside = 0
         self._waves: dict[int, tuple[Wave, NativeWave]] = {}
@@ -96,8 +99,8 @@ class TranslatedProgram(Program):
             native.enter()
             stop = code.run(native, limit)
             native.leave()
-            if stop is Stop.UNWRITTEN:
-                if self._follow_undefined(wave, native, code, limit):
+            if reason := _FOLLOWED.get(stop):
+                if self._follow(wave, native, code, limit, reason):
                     return
                 continue
             if stop is not Stop.UNKNOWN:
@@ -120,11 +123,11 @@ class TranslatedProgram(Program):
         flows = instruction is None or wave.pc != turn + instruction.size
         return wave.status is not Status.READY or (flows and wave.executed >= limit)
 
-    def _follow_undefined(self, wave: Wave, native: NativeWave, code: Code, limit: int) -> bool:
-        """Let the reference follow undefined bits to the next block; say whether the turn ends before."""
+    def _follow(self, wave: Wave, native: NativeWave, code: Code, limit: int, reason: str) -> bool:
+        """Let the reference execute a wave to the next block; say whether the turn ends before."""
         native.refresh()
         while True:
-            self._count(UNDEFINED)
+            self._count(reason)
             run_instruction(wave, self)
             flow = None if wave.instruction is None else self.at(wave.instruction.address)[1]
             if flow is Flow.YIELD or wave.status is not Status.READY:
@@ -149,7 +152,7 @@ class TranslatedProgram(Program):
         allocation = self._device_memory.find(wave.pc)
         if allocation is None or wave.pc % 4 or allocation.writable:
             return None
-        key = allocation.address, wave.mode.bits, wave.numerics
+        key = allocation.address, wave.mode.bits, wave.numerics.matrix
         if key not in self._codes:
             self._codes[key] = Code(self, allocation, wave, self._compiler, self._work)
         self._recent = self._codes[key]

@@ -34,6 +34,15 @@ __global__ void __launch_bounds__(64) number(float* out) {
   out[group * 64 + threadIdx.x] = lds[threadIdx.x];
 }
 
+__global__ void __launch_bounds__(64) last(float* out) {
+  const float mine = 1.0f + 0x1p-23f * static_cast<float>(blockIdx.x);
+  if (threadIdx.x == 0) __hip_atomic_exchange(out, mine, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+__global__ void __launch_bounds__(64) root(const float* x, float* out, int n) {
+  if (place() < n) out[place()] = __builtin_amdgcn_rsqf(__builtin_fabsf(x[place()]));
+}
+
 dim3 groups(int n) { return dim3(static_cast<unsigned int>((n + kThreads - 1) / kThreads)); }
 hipStream_t on(void* stream) { return static_cast<hipStream_t>(stream); }
 
@@ -62,6 +71,12 @@ int launch_spoil(float* x, float* out, int n, void* stream) {
 int launch_number(float* out, Extent grid, unsigned int threads, unsigned int lds, void* stream) {
   number<<<dim3(grid.x, grid.y, grid.z), threads, lds, on(stream)>>>(out);
   return hipGetLastError();
+}
+
+void launch_last(float* out, void* stream) { last<<<8, kThreads, 0, on(stream)>>>(out); }
+
+void launch_root(const float* x, float* out, int n, void* stream) {
+  root<<<groups(n), kThreads, 0, on(stream)>>>(x, out, n);
 }
 
 const char* error_text(int error) { return hipGetErrorString(static_cast<hipError_t>(error)); }

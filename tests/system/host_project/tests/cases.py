@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,6 +58,8 @@ CASES = [
     ),
     case("views", lambda x: 2 * x[:, 1:3].T, x=floats(5, 4)),
     case("number", numbers, x=floats(1)),
+    case("last", lambda x: np.ones(x.shape), x=floats(1)),
+    replace(case("root", lambda x: 1 / np.sqrt(np.abs(x.astype(np.float64))), x=floats(N)), rtol=2.0**-24),
     *(
         case(op, unchanged, x=floats(N))
         for op in ("wrong", "unwritten", "overrun", "spoil", "too_many", "throws", "crash", "nowhere")

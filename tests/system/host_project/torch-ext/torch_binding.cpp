@@ -83,6 +83,18 @@ Tensor number(const Tensor& x) {
   return out;
 }
 
+Tensor last(const Tensor& x) {
+  Tensor out = torch::stable::empty_like(x);
+  launch_last(floats_of(out), nullptr);
+  return out;
+}
+
+Tensor root(const Tensor& x) {
+  Tensor out = torch::stable::empty_like(x);
+  launch_root(floats(x), floats_of(out), count(x), nullptr);
+  return out;
+}
+
 Tensor too_many(const Tensor& x) {
   check(launch_number(floats_of(x), {1, 1, 1}, 2048, 0, nullptr));
   return x;
@@ -112,7 +124,7 @@ STABLE_TORCH_LIBRARY_EXPAND(TORCH_EXTENSION_NAME, ops) {
   ops.def("scale(Tensor x, float factor=2.0) -> Tensor");
   ops.def("scale_out(Tensor x, float factor, Tensor! out) -> ()");
   ops.def("shift(Tensor x, int by, bool flip, Tensor? bias, int[] shape) -> Tensor");
-  for (const char* name : {"views", "wrong", "unwritten", "overrun", "spoil", "number", "too_many", "throws", "crash", "hangs", "asks"}) {
+  for (const char* name : {"views", "wrong", "unwritten", "overrun", "spoil", "number", "last", "root", "too_many", "throws", "crash", "hangs", "asks"}) {
     ops.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
   }
 }
@@ -127,6 +139,8 @@ STABLE_TORCH_LIBRARY_IMPL_EXPAND(TORCH_EXTENSION_NAME, CUDA, ops) {
   ops.impl("overrun", TORCH_BOX(&overrun));
   ops.impl("spoil", TORCH_BOX(&spoil));
   ops.impl("number", TORCH_BOX(&number));
+  ops.impl("last", TORCH_BOX(&last));
+  ops.impl("root", TORCH_BOX(&root));
   ops.impl("too_many", TORCH_BOX(&too_many));
   ops.impl("throws", TORCH_BOX(&throws));
   ops.impl("crash", TORCH_BOX(&crash));

@@ -5,7 +5,7 @@
 #include "operations.h"
 
 // What a block or the driver returns.
-enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET, UNWRITTEN };
+enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET, UNWRITTEN, APPROXIMATES };
 enum { IN_GLOBAL, IN_LDS, IN_SCRATCH };
 enum { READS, WRITES, MISALIGNED };
 
@@ -52,6 +52,7 @@ struct wave {
   s_u64 changes;            // writes that changed memory
   struct races* races;      // of the race detector, or null
   struct shadow* shadow;    // what is undefined, for tracked waves
+  s_u64 at_an_end;          // approximations are not the nearest ones: the reference executes them
 };
 
 INLINE int fault(struct wave* W, int space, int access, int lane, s_u64 address, s_u64 size, s_u32 place) {
