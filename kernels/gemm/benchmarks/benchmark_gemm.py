@@ -1,4 +1,4 @@
-"""Timing on a GPU: ``kernels benchmark rocmatrix/gemm --version 1``."""
+"""Timing on a GPU, by ``kernels benchmark`` on a local copy of the published kernel; its card says how."""
 
 import torch
 from kernels.benchmark import Benchmark
