@@ -18,6 +18,9 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 _SCRIPT = "artifacts.py"
 _USES = re.compile(r"""^(?P<head>\s*(?:-\s+)?uses:\s*)["']?(?P<what>[^\s"'#]+)["']?""", re.MULTILINE)
 _REMOTE = re.compile(r"(?P<repository>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)(?P<path>/[^@\s]+)?@(?P<ref>[^\s@]+)")
+REUSABLE = Path(".github/workflows/build-kernel.yml")
+"""The workflow of rocmatrix that others call."""
+
 _SELF = "$/"
 _SETUP = Path(".github/actions/setup-rocmatrix/action.yml")
 
@@ -53,14 +56,16 @@ def with_self(text: str, toolkit: Used) -> str:
 
 
 def lay_out_toolkit(source: Path, into: Path, toolkit: Used) -> None:
-    """Copy the toolkit's workflows and actions, in a form that act reads, with rocmatrix's own set-up stood in for.
+    """Copy the toolkit's reusable workflow and its actions, in a form that act reads; its set-up has a stand-in.
 
     Args:
         source: folder that holds ``.github`` of the toolkit.
         into: a folder that is made.
         toolkit: what callers name it.
     """
-    shutil.copytree(source / ".github", into / ".github")
+    shutil.copytree(source / ".github/actions", into / ".github/actions")
+    (into / REUSABLE).parent.mkdir()
+    shutil.copyfile(source / REUSABLE, into / REUSABLE)
     for path in (into / ".github").rglob("*.yml"):
         path.write_text(with_self(path.read_text(encoding="utf-8"), toolkit), encoding="utf-8")
     shutil.copyfile(STAND_INS / "setup-rocmatrix.yml", into / _SETUP)

@@ -16,7 +16,7 @@ from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.text import quote
 from rocmatrix.workflows.act import Errand
-from rocmatrix.workflows.actions import Used, lay_out_stand_ins, lay_out_toolkit, used_by, with_self
+from rocmatrix.workflows.actions import REUSABLE, Used, lay_out_stand_ins, lay_out_toolkit, used_by, with_self
 
 TOOLKIT = "rocmatrix/rocmatrix"
 """Repository of rocmatrix itself, as callers name it."""
@@ -102,7 +102,7 @@ def toolkit_source() -> Path:
         MissingRequirementError: neither is there.
     """
     for folder in (_PACKAGE.parents[1], _PACKAGE / "workflows" / "toolkit"):
-        if (folder / ".github/workflows/build-kernel.yml").is_file():
+        if (folder / REUSABLE).is_file():
             return folder
     raise MissingRequirementError(
         "this installation of rocmatrix lacks its workflows", fix="Install it anew, or work in a checkout."
