@@ -290,6 +290,23 @@ def test_git_pushes_what_the_api_reads(hub: RunningHub, repository: str, clone: 
     assert Path(fetched).read_bytes() == content
 
 
+def test_git_clones_a_private_repository_for_its_members_alone(hub: RunningHub, tmp_path: Path) -> None:
+    """git and git-lfs show a credential only to who asks for one: 401, where nobody may know of the repository."""
+    name = f"{OWNER}/private-{uuid4().hex[:12]}"
+    hub.api().create_repo(name, repo_type=KERNEL, private=True)
+    content = os.urandom(2_000)
+    hub.api().create_commit(name, [CommitOperationAdd("a.bin", content)], commit_message="m", repo_type=KERNEL)
+    assert git(hub, tmp_path, "lfs", "install", "--skip-repo").returncode == 0
+    helper = f"!f() {{ echo username=bob; echo password={READER}; }}; f"
+    member = ("-c", "credential.helper=", "-c", f"credential.helper={helper}")
+    done = git(hub, tmp_path, *member, "clone", "-q", f"{hub.endpoint}/kernels/{name}", "member")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "member/a.bin").read_bytes() == content
+    nobody = git(hub, tmp_path, "clone", "-q", f"{hub.endpoint}/kernels/{name}", "nobody")
+    assert nobody.returncode != 0
+    assert "could not read Username" in nobody.stderr
+
+
 def test_git_does_not_move_a_tag_or_push_without_a_right(hub: RunningHub, repository: str, clone: Path) -> None:
     hub.api().create_tag(repository, tag="v1.0.0", revision="main", repo_type=KERNEL)
     git(hub, clone, "tag", "v1.0.0")

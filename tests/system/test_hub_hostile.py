@@ -9,9 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import which
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -197,9 +200,13 @@ def test_a_range_that_cannot_be_harms_nothing(hub: RunningHub, span: str | bytes
 
 
 def upload_address(hub: RunningHub, name: str) -> str:
-    body = {"operation": "upload", "objects": [{"oid": OID, "size": len(CONTENT)}]}
-    answer = ask(hub, "POST", f"/kernels/{name}.git/info/lfs/objects/batch", json=body).json()
-    return str(answer["objects"][0]["actions"]["upload"]["href"])
+    body: dict[str, Any] = {"operation": "upload", "objects": [{"oid": OID, "size": len(CONTENT)}]}
+    answer = ask(hub, "POST", f"/kernels/{name}.git/info/lfs/objects/batch", json=body)
+    assert WRITER not in answer.text, "nor is the token of who asks in an answer"
+    actions = answer.json()["objects"][0]["actions"]
+    assert ask(hub, "POST", actions["verify"]["href"] + "0", None, json=body["objects"][0]).status_code == 403
+    assert ask(hub, "POST", actions["verify"]["href"], None, json=body["objects"][0]).status_code == 404, "not yet"
+    return str(actions["upload"]["href"])
 
 
 def test_an_upload_address_is_good_for_one_object_of_one_repository(hub: RunningHub) -> None:
@@ -301,6 +308,42 @@ def test_what_git_pushes_is_listed_or_refused(hub: RunningHub, clone: Path) -> N
 
 
 # -- a Hub that was killed, a disk that is full, a folder that cannot be used ------------------------------------------
+
+
+def test_a_fault_of_the_server_is_said_with_its_kind_and_without_its_folder(tmp_path: Path) -> None:
+    with serving(tmp_path) as hub:
+        hub.api().create_repo(NAME, repo_type=KERNEL)
+        (hub.hub.root / f"kernels/{NAME}.git/hub.json").unlink()
+        answer = ask(hub, "GET", API)
+    assert (answer.status_code, "FileNotFoundError" in answer.json()["error"]) == (500, True)
+    assert str(tmp_path) not in answer.text + str(answer.headers)
+
+
+def test_git_of_a_killed_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next server takes over the folder, and its locks, when no git of the dead one can write any more."""
+    programs, begun, ended = tmp_path / "programs", tmp_path / "begun", tmp_path / "ended"
+    programs.mkdir()
+    slow = f"touch {begun}; sleep 2; touch {ended}"
+    (programs / "git").write_text(f'#!/bin/sh\n[ "$1" = http-backend ] && {{ {slow}; }}\nexec {which("git")} "$@"\n')
+    (programs / "git").chmod(0o755)
+    path = os.environ["PATH"]
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", f"{programs}{os.pathsep}{path}")
+        with served(tmp_path / "hub") as (process, api):
+            api.create_repo(NAME, repo_type=KERNEL)
+            asking = ["git", "ls-remote", f"{api.endpoint}/kernels/{NAME}"]
+            client = subprocess.Popen(asking, env={"PATH": path}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            deadline = time.monotonic() + SECONDS
+            while not begun.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.kill()
+            process.wait()
+            assert begun.exists()
+            assert not ended.exists(), "git outlives its server"
+            client.communicate(timeout=SECONDS)
+    with served(tmp_path / "hub") as (_, api):
+        assert ended.exists()
+        assert api.kernel_info(NAME).sha
 
 
 def test_locks_of_a_dead_server_are_gone_with_the_next_one(tmp_path: Path) -> None:
