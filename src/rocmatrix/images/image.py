@@ -9,8 +9,7 @@ from rocmatrix.digest import Digest
 from rocmatrix.engine.connection import docker_errors
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.images.options import BuildOptions
-from rocmatrix.images.pins import unverified
-from rocmatrix.images.recipe import Recipe
+from rocmatrix.images.recipe import Recipe, unverified_pins
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -83,7 +82,7 @@ def labels_of(client: DockerClient, recipe: Recipe) -> dict[str, str]:
     """Return the labels of a recipe's image: those of OCI, and what it is found by."""
     with docker_errors("looking for the base image"):
         base = _base_id(client, recipe)
-    odd = unverified(recipe.base, recipe.pins)
+    odd = unverified_pins(recipe)
     return {
         "org.opencontainers.image.title": f"rocmatrix {recipe.label}",
         "org.opencontainers.image.description": f"Compiles ROCm kernels with {recipe.compiler}'s build of the compiler",

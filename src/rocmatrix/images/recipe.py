@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rocmatrix.digest import Digest, canonical_json, of_parts
-from rocmatrix.images.pins import Base, PinSet
+from rocmatrix.images.pins import Base, PinSet, unverified
 
 BASE_ARGUMENT = "BASE"
 """The build argument that names another base image; every recipe takes it."""
@@ -113,3 +113,8 @@ class Recipe:
     def reference(self) -> str:
         """The image's name on an engine: ``rocmatrix/<name>:<recipe digest>``."""
         return f"rocmatrix/{self.name.lower()}:{self.short_digest}"
+
+
+def unverified_pins(recipe: Recipe) -> tuple[str, ...]:
+    """Return the pins of a recipe that nobody has resolved: a release waits for them."""
+    return unverified(recipe.base, recipe.pins)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocmatrix.errors import ReleaseError
+from rocmatrix.images.loading import SHIPPED
+from rocmatrix.images.recipe import Recipe, unverified_pins
 from rocmatrix.metadata import Metadata, is_hashed
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.records import Coverage, Isolation, Tested
@@ -110,6 +112,27 @@ def require_allowed(metadata: Mapping[str, Metadata], allowances: Allowances) ->
             f"nothing has executed {_listed(untested)}",
             fix="Run `rocmatrix check`, or say --allow-untested: the card will name them.",
         )
+
+
+def require_publishable(recipes: Sequence[Recipe]) -> None:
+    """Refuse what images of conformance recipes built, and what images with pins that nobody resolved did.
+
+    Raises:
+        ReleaseError: it names the recipes, and the pins.
+    """
+    never = [recipe.label for recipe in recipes if not recipe.releasable]
+    if never:
+        raise ReleaseError(
+            f"conformance recipes, whose output is never published, built for this release: {_listed(never)}",
+            fix="Build with almalinux, therock or a recipe of your own; see docs/containers.md.",
+        )
+    for recipe in recipes:
+        if doubtful := unverified_pins(recipe):
+            command = f"rocmatrix images pin {recipe.name}" if recipe.name in SHIPPED else "rocmatrix images pin"
+            raise ReleaseError(
+                f"nobody has resolved pins of {recipe.label}: {_listed(doubtful)}",
+                fix=f"Run `{command}` online, then build anew; docs/containers.md says where pins are kept.",
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -9,13 +9,20 @@ from typing import TypeVar
 
 from rocmatrix.errors import ReleaseError, RocmatrixError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.images.recipe import Recipe
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.manifest import Manifest
 from rocmatrix.plan.model import Plan, PlannedKernel
 from rocmatrix.release.card import make_card
 from rocmatrix.release.card_facts import CardFacts
 from rocmatrix.release.content import Content, read_content
-from rocmatrix.release.gates import Allowances, require_allowed, require_complete, require_unchanged
+from rocmatrix.release.gates import (
+    Allowances,
+    require_allowed,
+    require_complete,
+    require_publishable,
+    require_unchanged,
+)
 from rocmatrix.release.hub import Hub
 from rocmatrix.release.journal import Journal, JournalFile
 from rocmatrix.release.persistence import Patience
@@ -46,6 +53,7 @@ class Request:
         compat: which torch and ROCm users may have.
         allowances: what the author lets pass.
         credential: where the credential came from, for the journal.
+        images: recipes of the images that built the kernel's units.
     """
 
     tag: str
@@ -56,6 +64,7 @@ class Request:
     compat: Compat
     allowances: Allowances
     credential: str
+    images: tuple[Recipe, ...] = ()
 
 
 Objection = Callable[[ReleaseError], None]
@@ -95,6 +104,7 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
     for gate in (
         lambda: require_unchanged(content),
         lambda: require_allowed(content.metadata, request.allowances),
+        lambda: require_publishable(request.images),
     ):
         _ask(gate, object_to)
     commit = _ask(lambda: require_built_commit(release, content, request.project), object_to) or _UNKNOWN_COMMIT

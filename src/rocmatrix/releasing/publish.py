@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.images.loading import load_recipe
+from rocmatrix.images.recipe import Recipe
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import parse_manifest
@@ -22,6 +25,7 @@ from rocmatrix.release.stage import Request, prepare, publish
 from rocmatrix.releasing.hubs import changing_hub
 from rocmatrix.releasing.model import Options, Outcome, Result
 from rocmatrix.store import Store
+from rocmatrix.toolchain.engines import runs_in_container
 
 
 def release(options: Options, emit: Emit) -> Result:
@@ -101,7 +105,15 @@ def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: 
             drop=frozenset(options.drop),
         ),
         credential=credential.source,
+        images=_images(plan, kernel, options.matrix.absolute().parent),
     )
+
+
+def _images(plan: Plan, kernel: PlannedKernel, root: Path) -> tuple[Recipe, ...]:
+    """Return the recipes of the images that the kernel's units are built in."""
+    used = {unit.toolchain for unit in plan.units if unit.kernel == kernel.name}
+    specs = [spec for spec in plan.toolchains if spec.id in used and runs_in_container(spec)]
+    return tuple(load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root) for spec in specs)
 
 
 def result_of(wanted: Wanted, endpoint: str, credential: Credential, *, commit: str | None, outcome: Outcome) -> Result:

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from rocmatrix.images.image import Image
 from rocmatrix.images.pinning.resolve import Resolved
-from rocmatrix.images.pins import unverified
-from rocmatrix.images.recipe import Recipe
+from rocmatrix.images.recipe import Recipe, unverified_pins
 
 IMAGES_SCHEMA = 1
 
@@ -76,7 +75,7 @@ def image_row(recipe: Recipe, image: Image | None, *, built: bool, pushed: str |
         base=recipe.base.pulled,
         recipe_digest=recipe.digest,
         releasable=recipe.releasable,
-        unverified=unverified(recipe.base, recipe.pins),
+        unverified=unverified_pins(recipe),
         reference=recipe.reference,
         id=image.id if image else None,
         size=image.size if image else None,
