@@ -29,6 +29,7 @@ _KEPT_PREFIXES = ("PIP_",)
 _KEPT_SUFFIXES = ("_proxy", "_PROXY")
 _ENDING_SECONDS = 10.0
 _COMPLAINTS = ("error", "fatal")
+_FAILURE = "failure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +165,7 @@ class _Reader:
         self.jobs: list[JobRun] = []
         self.log: dict[str, list[str]] = {}
         self._say = say
+        self._failed: dict[str, set[str]] = {}
 
     def take(self, line: str) -> None:
         """Take one line; what is no JSON is act's own complaint."""
@@ -174,10 +176,18 @@ class _Reader:
         name = str(told.get("job", "act")).rpartition("/")[2].strip()
         if told.get("raw_output") or told.get("level") in _COMPLAINTS or "job" not in told:
             self.log.setdefault(name, []).append(str(told.get("msg", "")).rstrip("\n") + "\n")
+        job = str(told.get("jobID"))
+        if told.get("stepResult") == _FAILURE:
+            self._failed.setdefault(job, set()).add(name)
         if (result := told.get("jobResult")) and not told.get("step"):
-            run = JobRun(id=str(told.get("jobID")), name=name, result=str(result))
+            run = JobRun(id=job, name=name, result=self._own(job, name, str(result)))
             self.jobs.append(run)
             self._say(run)
+
+    def _own(self, job: str, name: str, result: str) -> str:
+        """Return how one job of a matrix ended: act says of each that it failed once any of them has."""
+        failed = self._failed.get(job, set())
+        return "success" if result == _FAILURE and failed and name not in failed else result
 
 
 def _options(errand: Errand, artifacts: Path) -> Iterator[str]:
