@@ -121,6 +121,7 @@ class Container:
         self._input: Connection | None = None
         self.id = ""
         self._inputs = ""
+        self._removed = False
         with docker_errors("starting a container"):
             porter = create_porter(self._api, image, volume=None)
             try:
@@ -184,6 +185,8 @@ class Container:
                 self._api.put_archive(porter, INPUTS, archive)
             finally:
                 self._api.remove_container(porter)
+                if self._removed:  # meanwhile, when the volume could not go because the porter had it
+                    self._remove_volume()
 
     def send_results(self, archive: IO[bytes]) -> None:
         """Unpack a tar file below ``RESULTS``, where commands can write."""
@@ -218,11 +221,18 @@ class Container:
         from docker.errors import DockerException  # noqa: PLC0415 - docker-py is loaded by now
         from requests.exceptions import RequestException  # noqa: PLC0415
 
+        self._removed = True
         if self.id:
             with suppress(DockerException, RequestException, OSError):
                 self._api.remove_container(self.id, force=True, v=True)
         if self._input:
             self._input.close()
+
+    def _remove_volume(self) -> None:
+        from docker.errors import APIError  # noqa: PLC0415 - docker-py is loaded by now
+
+        with suppress(APIError):  # it went with the container
+            self._api.remove_volume(self._inputs)
 
     def _start(self, job: Job) -> tuple[Connection, str]:
         self._commands += 1
