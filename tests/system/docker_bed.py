@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import tarfile
 import threading
@@ -254,6 +255,9 @@ def _configured() -> DockerClient | None:
 
 
 def _answers(host: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as trial:  # docker-py leaves a socket open when there is nobody
+        if trial.connect_ex(host.removeprefix("unix://")):
+            return False
     client = DockerClient(base_url=host, version="1.41", timeout=5)
     try:
         return bool(client.ping())
