@@ -88,15 +88,17 @@ class Publication:
     def _repository(self) -> References:
         view = self._view
 
+        def look() -> References | None:
+            found = view.hub.references(view.repository)
+            return found if found and MAIN in found.branches else None  # a git host makes repositories without a branch
+
         def make() -> None:
             try:
                 view.hub.create_repository(view.repository)
             except MovedError:
                 return  # somebody made it meanwhile
 
-        references = view.persistence.ensure(
-            f"the repository {view.repository}", lambda: view.hub.references(view.repository), make
-        )
+        references = view.persistence.ensure(f"the repository {view.repository}", look, make)
         self._journal.done(Step.REPOSITORY, references.branches.get(MAIN, ""))
         return references
 
