@@ -10,7 +10,8 @@ from rocmatrix.images.recipe import Recipe
 from rocmatrix.images.recipe_file import DOCKERFILE
 
 _CLASSIC_STEP = re.compile(r"Step (\d+)/\d+ : ")
-_BUILDX_STEP = re.compile(rf"{DOCKERFILE}:(\d+)$")
+_BUILDX_LINE = re.compile(rf"{DOCKERFILE}:(\d+)$")
+_BUILDX_STEP = re.compile(r" > \[.*?\] (.+):$")
 _LAST_LINES = 12
 _LONGEST_LINE = 500
 
@@ -60,7 +61,7 @@ _MEANINGS = (
     (
         (
             r"manifest unknown|manifest for .* not found|pull access denied|repository does not exist|unauthorized:"
-            r"|Get \"https?://[^\"]*/v2/|invalid reference format"
+            r"|(?:Get|Head) \"https?://[^\"]*/v2/|invalid reference format"
         ),
         "the engine does not have the base image and cannot pull it",
         f"{_MIRROR}.",
@@ -84,7 +85,8 @@ class BuildLog:
         """Start before the first instruction."""
         self.recipe = recipe
         self.lines: list[str] = []
-        self._instructions = tuple(instruction_lines(recipe.context[DOCKERFILE].decode("utf-8", "replace")))
+        self._dockerfile = recipe.context[DOCKERFILE].decode("utf-8", "replace")
+        self._instructions = tuple(instruction_lines(self._dockerfile))
         self._line: int | None = None
 
     def add(self, line: str) -> None:
@@ -93,8 +95,10 @@ class BuildLog:
         if found := _CLASSIC_STEP.match(line):
             number = int(found[1]) - 1
             self._line = self._instructions[number] if number < len(self._instructions) else self._line
-        elif found := _BUILDX_STEP.match(line.strip()):
+        elif found := _BUILDX_LINE.match(line.strip()):
             self._line = int(found[1])
+        elif (found := _BUILDX_STEP.match(line)) and self._line is None:  # an older BuildKit names no line
+            self._line = line_of(self._dockerfile, found[1])
 
     @property
     def where(self) -> str:
@@ -119,6 +123,20 @@ def instruction_lines(dockerfile: str) -> Iterator[int]:
         if not continued:
             yield number
         continued = text.endswith("\\")
+
+
+def line_of(dockerfile: str, step: str) -> int | None:
+    """Return the line that BuildKit is at by its own name for a step, or ``None`` if it is at none of them.
+
+    A step is named after its instruction, continued lines joined; the base's manifest is fetched for ``FROM``.
+    """
+    wanted = ["FROM"] if step.startswith("load metadata for ") else step.split()
+    for number, line in enumerate(dockerfile.splitlines(), 1):
+        words = line.rstrip("\\").split()
+        common = min(len(words), len(wanted))
+        if common and words[:common] == wanted[:common]:
+            return number
+    return None
 
 
 def failure(log: BuildLog, error: str) -> RocmatrixError:

@@ -73,6 +73,15 @@ def test_buildx_names_the_line_itself(recipe: Recipe) -> None:
     assert log.where.endswith("debian/Dockerfile:5")
 
 
+def test_an_older_buildkit_names_the_step_alone(recipe: Recipe) -> None:
+    log = BuildLog(recipe)
+    log.add(" > [2/3] RUN sh /context/install.sh:")
+    assert log.where.endswith("debian/Dockerfile:6")
+    log = BuildLog(recipe)
+    log.add(" > [internal] load metadata for docker.io/library/debian:none:")
+    assert log.where.endswith("debian/Dockerfile:4")
+
+
 def test_instructions_are_counted_over_comments_and_continued_lines() -> None:
     text = "# syntax\nARG A\n\nFROM x \\\n  AS y\n# between\nRUN a \\\n  # inside\n  && b\nCMD c\n"
     assert list(instruction_lines(text)) == [2, 4, 7, 10]
