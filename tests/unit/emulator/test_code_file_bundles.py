@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocmatrix.emulator.code_file import read_code_file
+from rocmatrix.emulator.code_file import check_bundles, read_code_file
 from rocmatrix.errors import InputError
 from tests.fuzz.binaries import with_gpu_code
 from tests.unit.binary.corpus import COMPRESSED, content
@@ -22,3 +22,21 @@ def test_a_bundle_is_opened_whether_compressed_or_not(name: str) -> None:
 def test_a_package_is_no_bundle_of_hips() -> None:
     with pytest.raises(InputError, match="holds no code object for gfx942"):
         read_code_file(with_gpu_code(HOST, content("package-19")), "x.so")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (content("plain").replace(b"gfx942", b"gfx90a"), "holds no code object for gfx942\n.*gfx90a"),
+        (content("plain")[: len(content("plain")) // 2], "x.so"),
+    ],
+    ids=["another GPU", "cut off"],
+)
+def test_a_shared_object_whose_gpu_code_is_not_what_it_should_be_is_bad_input(data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_bundles(with_gpu_code(HOST, data), "x.so")
+
+
+def test_a_shared_object_may_hold_no_gpu_code_at_all() -> None:
+    check_bundles(HOST, "x.so")
+    check_bundles(with_gpu_code(HOST, content("plain")), "x.so")
