@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -159,7 +159,12 @@ def command(hub: RunningHub, source: Source, *more: str) -> subprocess.Popen[byt
 
 
 def kill_at(hub: RunningHub, number: int, source: Source, *more: str) -> None:
-    """Run the release until the server has done this many of its requests; it kills the client before it answers."""
+    """Run the release until the server has done this many of its requests; it is killed before it has the answer."""
+    kill_process_at(hub, number, lambda: command(hub, source, *more))
+
+
+def kill_process_at(hub: RunningHub, number: int, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+    """Start a client, and kill it when the server has done this many of its requests, before it answers the last."""
     victim: list[int] = []
     started = threading.Event()
 
@@ -169,7 +174,7 @@ def kill_at(hub: RunningHub, number: int, source: Source, *more: str) -> None:
             os.kill(victim[0], signal.SIGKILL)
 
     hub.traffic.tell = kill
-    process = command(hub, source, *more)
+    process = start()
     victim.append(process.pid)
     started.set()
     output, _ = process.communicate(timeout=_SECONDS)

@@ -199,6 +199,18 @@ def test_a_repository_that_git_cannot_make_is_asked_for(sources: Sources, tmp_pa
         assert references(hub) == ({}, {})
 
 
+def test_a_repository_without_a_branch_is_released_to(sources: Sources, tmp_path: Path) -> None:
+    """As git hosts make them; the embedded Hub's lose their branch here."""
+    limit_requests()
+    with serving(tmp_path) as hub:
+        hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
+        folder = hub.hub.root / f"kernels/{REPOSITORY}.git"
+        subprocess.run(["git", "update-ref", "-d", "refs/heads/main"], cwd=folder, check=True, timeout=60)
+        released = release(hub, sources.first)
+        assert references(hub)[1] == {TAG: released.commit}
+        assert references(hub)[0].keys() == {"main", BRANCH}
+
+
 def test_a_push_in_between_begins_the_release_anew(prepared: Prepared, tmp_path: Path) -> None:
     said: list[str] = []
     with again(prepared, tmp_path / "one") as hub:
