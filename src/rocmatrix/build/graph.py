@@ -20,6 +20,9 @@ from rocmatrix.engine.paths import PathMap, Place
 from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.toolchain.interface import DAMAGED_CACHE, Step
 
+GRAPH = "build.ninja"
+"""Name of the ninja file."""
+
 _STATUS = "[%f/%t] "
 _PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] (.*)$")
 _WIDTH = 1_000_000  # ninja_syntax breaks lines at spaces, which nobody reads here
@@ -94,6 +97,24 @@ def ninja_text(steps: Sequence[Step]) -> str:
     return text.getvalue()
 
 
+def write_graph(steps: Sequence[Step], folder: Path, engine: Engine, places: tuple[Place, ...]) -> tuple[Place, ...]:
+    """Write the ninja file of some steps into a folder, and return all places that they use.
+
+    Args:
+        steps: with the paths of this machine.
+        folder: where it goes.
+        engine: runs it, and says how paths read there.
+        places: that the steps may use beside their own.
+
+    Raises:
+        InputError: a path or an argument has a character that ninja cannot express.
+    """
+    everything = (*places, *dict.fromkeys(place for step in steps for place in step.places))
+    paths = engine.paths(everything)
+    (folder / GRAPH).write_text(ninja_text([_inward(step, paths) for step in steps]), encoding="utf-8")
+    return everything
+
+
 def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
     """Run all steps, each after those that make its inputs.
 
@@ -102,9 +123,7 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
         InputError: a path or an argument has a character that ninja cannot express.
         MissingRequirementError: ninja is not there, or the disk is full.
     """
-    places = (*run.places, *dict.fromkeys(place for step in steps for place in step.places))
-    graph = run.folder / "build.ninja"
-    graph.write_text(ninja_text([_inward(step, run.engine.paths(places)) for step in steps]), encoding="utf-8")
+    places = write_graph(steps, run.folder, run.engine, run.places)
 
     def take(line: str) -> None:
         run.log(relative_to(run.project, line))
@@ -115,7 +134,7 @@ def run_graph(steps: Sequence[Step], run: GraphRun) -> None:
 
     done = run.engine.run(
         Command(
-            argv=(run.engine.ninja, "-f", graph.name, "-j", str(run.jobs)),
+            argv=(run.engine.ninja, "-f", GRAPH, "-j", str(run.jobs)),
             cwd=run.folder,
             environment={"NINJA_STATUS": _STATUS, "TERM": "dumb"},
             timeout=run.timeout,

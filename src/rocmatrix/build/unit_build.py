@@ -96,14 +96,7 @@ def build_unit(
     """
     if toolchain is None or project.manifest.torch is None:
         return _assembled(project, scratch, log, None)
-    objection = toolchain.objection(unit, project.manifest)
-    if objection:
-        raise MissingRequirementError(
-            objection, where=unit.id, fix="Name another toolchain for it in matrix.yaml, or with --toolchain."
-        )
-    include, headers = workshop.headers.get(unit)
-    request = _placed(_request(unit, project, scratch, workshop, include), headers)
-    _lay_out(project, request)
+    request, headers = lay_out(unit, project, toolchain, workshop, scratch)
     try:
         _compile(request, toolchain, workshop, log)
     except BuildError as err:
@@ -115,6 +108,25 @@ def build_unit(
         error = "\n".join(f"gate {gate.name}: {gate.detail}" for gate in failed)
         return Built(payload=None, headers=headers, gates=gates, error=error)
     return replace(_assembled(project, scratch, log, request.output), headers=headers, gates=gates)
+
+
+def lay_out(
+    unit: Unit, project: Project, toolchain: Toolchain, workshop: Workshop, scratch: Path
+) -> tuple[BuildRequest, HeadersOrigin]:
+    """Lay a unit with compiled code out below a scratch folder, and return it with the origin of its headers.
+
+    Raises:
+        MissingRequirementError: the toolchain objects to the unit, or something that it needs is missing.
+    """
+    objection = toolchain.objection(unit, project.manifest)
+    if objection:
+        raise MissingRequirementError(
+            objection, where=unit.id, fix="Name another toolchain for it in matrix.yaml, or with --toolchain."
+        )
+    include, headers = workshop.headers.get(unit)
+    request = _placed(_request(unit, project, scratch, workshop, include), headers)
+    _write_files(project, request)
+    return request, headers
 
 
 def _assembled(project: Project, scratch: Path, log: TextIO, library: Path | None) -> Built:
@@ -159,7 +171,7 @@ def _placed(request: BuildRequest, headers: HeadersOrigin) -> BuildRequest:
     return replace(request, places=tuple(places), room=unit.kernel)
 
 
-def _lay_out(project: Project, request: BuildRequest) -> None:
+def _write_files(project: Project, request: BuildRequest) -> None:
     """Write the private copy of the sources and what is generated, and make the folders of the build."""
     for folder in (request.project, request.generated, request.work, request.output.parent, request.device_cache):
         folder.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from rocmatrix.engine.confinement import INPUTS, RESULTS, USER, create_builder, 
 from rocmatrix.engine.connection import docker_errors
 from rocmatrix.engine.limits import Limits
 from rocmatrix.engine.stream import Connection, Frames
+from rocmatrix.engine.terminal import lend
 from rocmatrix.errors import MissingRequirementError
 
 if TYPE_CHECKING:
@@ -152,6 +153,20 @@ class Container:
             if status is None or (status == _KILLED and not self._stays()):
                 return Ending.GONE, None
             return (Ending.UNENDED, None) if status == _UNENDED else (Ending.EXITED, status)
+
+    def interact(self, job: Job) -> int:
+        """Run a command on the terminal of this process, and return its exit status."""
+        variables = [f"{name}={value}" for name, value in sorted(job.environment.items())]
+        words = ["/usr/bin/env", "-i", *variables, "TERM=xterm", *job.argv]
+        user = f"{USER}:{USER}"
+        with docker_errors("opening a shell in a container"):
+            number = self._api.exec_create(self.id, words, user=user, stdin=True, tty=True, workdir=job.cwd)["Id"]
+            stream = Connection(self._api.exec_start(number, tty=True, socket=True))
+            try:
+                lend(stream, lambda rows, columns: self._api.exec_resize(number, rows, columns))
+            finally:
+                stream.close()
+            return self._status(number) or 0
 
     def look(self) -> Look | None:
         """Return what the container says of itself, or ``None`` if nothing can be run in it any more."""

@@ -19,6 +19,7 @@ from rocmatrix.engine.leftovers import sweep
 from rocmatrix.engine.limits import Limits, size_text
 from rocmatrix.engine.paths import PathMap, Place
 from rocmatrix.engine.room import Room
+from rocmatrix.engine.terminal import require_terminal
 from rocmatrix.errors import BuildError, MissingRequirementError
 from rocmatrix.records import Isolation
 
@@ -130,6 +131,17 @@ class DockerEngine:
                 return done
             if command.on_line:
                 command.on_line("rocmatrix: another unit's command took this container with it; again in a new one")
+
+    def interact(self, command: Command) -> int:
+        """Run a command on the terminal of this process; the container is confined as for a build.
+
+        Raises:
+            InputError: this process has no terminal, or what the command needs cannot be sent.
+            MissingRequirementError: the engine fails.
+        """
+        require_terminal()
+        room = self._room(command.room)
+        return room.interact(command, self.paths(command.places), self._environment)
 
     def interrupt(self) -> None:
         """End every container; what is started later ends at once."""

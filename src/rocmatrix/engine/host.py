@@ -26,6 +26,7 @@ from typing import IO
 from rocmatrix.engine import watch
 from rocmatrix.engine.interface import Command, Completed
 from rocmatrix.engine.paths import PathMap, Place
+from rocmatrix.engine.terminal import require_terminal
 from rocmatrix.engine.watch import kill_session
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.records import Isolation
@@ -85,6 +86,18 @@ class HostEngine:
         return Completed(
             returncode=process.returncode if in_time else None, output=output, seconds=time.monotonic() - started
         )
+
+    def interact(self, command: Command) -> int:
+        """Run a command on the terminal of this process, in a scrubbed environment with an empty home.
+
+        Raises:
+            InputError: this process has no terminal.
+        """
+        require_terminal()
+        with tempfile.TemporaryDirectory(prefix="rocmatrix-home-", ignore_cleanup_errors=True) as home:
+            environment = scrubbed_environment(Path(home)) | command.environment
+            environment["TERM"] = os.environ.get("TERM", "dumb")
+            return subprocess.run(command.argv, cwd=command.cwd, env=environment, check=False).returncode
 
     def interrupt(self) -> None:
         """Kill every command that runs; one that is started later is killed at once."""

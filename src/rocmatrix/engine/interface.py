@@ -96,6 +96,14 @@ class Engine(Protocol):
             MissingRequirementError: the program or the engine is not there.
         """
 
+    def interact(self, command: Command) -> int:
+        """Run a command on the terminal of this process, without a time limit, and return its exit status.
+
+        Raises:
+            InputError: this process has no terminal.
+            MissingRequirementError: the program or the engine is not there.
+        """
+
     def interrupt(self) -> None:
         """Kill every command that runs, and each that is started later; called from another thread than ``run``."""
 

@@ -69,15 +69,7 @@ class Room:
         try:
             self._send(command.places)
             lines = _Lines(command.on_line, paths)
-            variables = {name: paths.inward(value) for name, value in command.environment.items()}
-            cwd = paths.inward(str(command.cwd))
-            job = Job(
-                argv=tuple(paths.inward(word) for word in command.argv),
-                cwd=cwd if cwd != str(command.cwd) else "/tmp",  # noqa: S108 - as above
-                environment={**_ENVIRONMENT, **environment, **variables},
-                deadline=started + command.timeout,
-                take=lines.take,
-            )
+            job = _job(command, paths, environment, started + command.timeout, lines.take)
             ending, status = self._container.run(job)
             lines.end()
             if ending is Ending.GONE or (self._ended and status):
@@ -92,6 +84,11 @@ class Room:
             raise
         self._failed |= status != 0
         return done
+
+    def interact(self, command: Command, paths: PathMap, environment: Mapping[str, str]) -> int:
+        """Send what a command uses and run it on this process's terminal; return its exit status."""
+        self._send(command.places)
+        return self._container.interact(_job(command, paths, environment, 0.0, lambda _: None))
 
     def end(self) -> None:
         """Remove the container with all that runs in it, unless it is to be kept because something failed in it."""
@@ -172,6 +169,25 @@ class Room:
         if seen and before and seen.refused > before.refused:
             return f"it ran out of processes: {self._limits.processes} for all of it (--limit processes)"
         return None
+
+
+def _job(
+    command: Command,
+    paths: PathMap,
+    environment: Mapping[str, str],
+    deadline: float,
+    take: Callable[[bytes], None],
+) -> Job:
+    """Return a command as the container runs it; it begins in ``/tmp`` if its folder is none of its places."""
+    variables = {name: paths.inward(value) for name, value in command.environment.items()}
+    cwd = paths.inward(str(command.cwd))
+    return Job(
+        argv=tuple(paths.inward(word) for word in command.argv),
+        cwd=cwd if cwd != str(command.cwd) else "/tmp",  # noqa: S108 - as above
+        environment={**_ENVIRONMENT, **environment, **variables},
+        deadline=deadline,
+        take=take,
+    )
 
 
 class _Lines:

@@ -45,7 +45,7 @@ class Connection:
         """Return what arrives within so many seconds: ``None`` for nothing yet, ``b""`` for the end."""
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return self._socket.recv(_BLOCK)
-        number = self._number()
+        number = self.fileno()
         if not select.select([number], [], [], max(seconds, 0))[0]:
             return None
         try:
@@ -66,7 +66,8 @@ class Connection:
                 with suppress(OSError):
                     close()
 
-    def _number(self) -> int:
+    def fileno(self) -> int:
+        """Return the descriptor that can be read when something has arrived."""
         if self._process is None:
             return self._socket.fileno()
         assert self._process.stdout is not None  # noqa: S101 - docker-py opens it with a pipe
