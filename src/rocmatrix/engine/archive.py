@@ -43,15 +43,11 @@ def pack(places: Sequence[Place], *, owner: int) -> IO[bytes]:
         InputError: there is something else than a file or folder among them, or it cannot be read.
     """
     made: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_SPOOLED)  # noqa: SIM115 - the caller closes it
-    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        done: set[str] = set()
-        for place in places:
-            for parent in reversed(PurePosixPath(place.name).parents[:-1]):
-                if str(parent) not in done:
-                    archive.addfile(_header(str(parent), owner, mode=0o755, folder=True))
-                    done.add(str(parent))
-            for name, path in _below(place):
-                _add(archive, name, path, owner)
+    try:
+        _write(made, places, owner)
+    except BaseException:
+        made.close()
+        raise
     made.seek(0)
     return made
 
@@ -79,6 +75,18 @@ def unpack(chunks: Iterator[bytes], folder: Path, *, most_bytes: int) -> None:
         raise BuildError(f"what the container gave as {folder.name} is not an archive: {err}") from err
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _write(made: IO[bytes], places: Sequence[Place], owner: int) -> None:
+    done: set[str] = set()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for place in places:
+            for parent in reversed(PurePosixPath(place.name).parents[:-1]):
+                if str(parent) not in done:
+                    archive.addfile(_header(str(parent), owner, mode=0o755, folder=True))
+                    done.add(str(parent))
+            for name, path in _below(place):
+                _add(archive, name, path, owner)
 
 
 def _below(place: Place) -> Iterator[tuple[str, Path]]:
