@@ -26,6 +26,9 @@ def linters(repository: Path) -> Iterator[Linter]:
     yield Linter(command=("ruff", "check"))
     yield Linter(command=("mypy",))
     yield Linter(command=("lint-imports",))
+    scripts = tuple(sorted((repository / "containers").glob("*/*.sh")))
+    if scripts:
+        yield Linter(command=("shellcheck",), files=scripts)
     workflows = tuple(sorted((repository / ".github" / "workflows").glob("*.y*ml")))
     actions = tuple(sorted((repository / ".github" / "actions").glob("*/action.y*ml")))
     if workflows:

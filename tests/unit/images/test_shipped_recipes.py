@@ -10,6 +10,7 @@ from rocmatrix.images.context import CERTIFICATES
 from rocmatrix.images.loading import SHIPPED, every_recipe
 from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe import Recipe
+from rocmatrix.plan.audit_choice import AUDIT_RULES
 from rocmatrix.plan.compat import load_compat
 
 ROOT = Path(__file__).parents[3]
@@ -123,6 +124,11 @@ def test_an_image_builds_for_rocm_minors_that_compat_knows(recipe: Recipe) -> No
     known = {minor for row in load_compat().pairs for minor in row.rocm}
     assert set(recipe.hip) <= known
     assert bool(recipe.hip) == recipe.releasable
+
+
+def test_findings_that_are_expected_name_rules_that_there_are_and_none_is_in_what_is_released(recipe: Recipe) -> None:
+    assert {one.rule for one in recipe.expected_findings} <= set(AUDIT_RULES)
+    assert bool(recipe.expected_findings) == (not recipe.releasable)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
