@@ -141,8 +141,11 @@ class _Shelf:
 
     def cached(self) -> HeadersOrigin | None:
         """Return the origin of what is in the cache; say so if it is there and is not what was fetched."""
+        return self._read(self.answer)
+
+    def _read(self, answer: Path) -> HeadersOrigin | None:
         try:
-            origin = document.from_json(self.answer.read_bytes(), HeadersOrigin)
+            origin = document.from_json(answer.read_bytes(), HeadersOrigin)
         except FileNotFoundError:
             return None
         except (OSError, document.DocumentError) as err:
@@ -159,6 +162,9 @@ class _Shelf:
 
     def fetch(self) -> HeadersOrigin:
         wheel, own = self._wheel()
+        if not own and (same := self._of_another_rocm(wheel)):
+            atomic.write_file(self.answer, document.to_json(same))
+            return same
         with tempfile.TemporaryDirectory(prefix=f"headers{atomic.PARTIAL}", dir=self.root) as scratch:
             staged = Path(scratch) / "staged"
             unpacked = Path(scratch) / "unpacked"
@@ -190,6 +196,14 @@ class _Shelf:
         )
         atomic.write_file(self.answer, document.to_json(origin))
         return origin
+
+    def _of_another_rocm(self, wheel: Wheel) -> HeadersOrigin | None:
+        """Return the origin of a wheel's headers if they were fetched for another ROCm that has no wheel of its own."""
+        for answer in sorted(self.root.glob(f"{self.release.version}-rocm*.json")):
+            origin = self._read(answer)
+            if origin and (origin.wheel, origin.hip) == (wheel.file_name, None):
+                return origin
+        return None
 
     def _wheel(self) -> tuple[Wheel, bool]:
         """Return the wheel that pip finds, and whether it is the one of the unit's ROCm.

@@ -12,7 +12,7 @@ from rocmatrix.toolchain.hipcc.setup import Setup
 
 _ANSWER_SECONDS = 120.0
 _HIP = re.compile(r"^HIP version\s*:\s*((\d+\.\d+)\S*)", re.MULTILINE)
-_CLANG = re.compile(r"^(?P<maker>.*?)\s*clang version (?P<version>\S+)", re.MULTILINE)
+_CLANG = re.compile(r"^(?P<maker>.*?)[ \t]*clang version (?P<version>\S+)", re.MULTILINE)
 _ARCH = re.compile(r"^\s+(gfx[0-9a-f]+(?:-[0-9a-z-]+)?)$", re.MULTILINE)
 _SYSTEM = "/usr"
 
