@@ -106,4 +106,11 @@ def test_workflow_linters_come_with_the_workflows(tmp_path: Path) -> None:
     assert [linter.command[0] for linter in linters(tmp_path)] == ["ruff", "ruff", "mypy", "lint-imports"]
     (tmp_path / ".github" / "workflows").mkdir(parents=True)
     (tmp_path / ".github" / "workflows" / "ci.yml").write_text("")
-    assert [linter.command[0] for linter in linters(tmp_path)][4:] == ["check-jsonschema", "zizmor"]
+    assert [linter.command[0] for linter in linters(tmp_path)][4:] == ["check-jsonschema", "actionlint", "zizmor"]
+
+
+def test_shell_scripts_of_recipes_have_a_linter_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "containers" / "mine").mkdir(parents=True)
+    (tmp_path / "containers" / "mine" / "install.sh").write_text("")
+    (added,) = [linter for linter in linters(tmp_path) if linter.command == ("shellcheck",)]
+    assert [file.name for file in added.files] == ["install.sh"]
