@@ -9,6 +9,7 @@ the one that it speaks of.
     plan.json
     units/<unit-id>/payload/...  build.json  build.log  audit.json  check.json  bench.json
     kernels/<name>/build/<variant>/...  coverage.json
+    summary.md                   what became of every promise, for people
     work/                        what builds leave for the next one; may be deleted at any time
 """
 
@@ -66,6 +67,11 @@ class Store:
     def plan_path(self) -> Path:
         """Path of ``plan.json``."""
         return self.root / "plan.json"
+
+    @property
+    def summary_path(self) -> Path:
+        """Path of ``summary.md``."""
+        return self.root / "summary.md"
 
     def write_plan(self, plan: Plan) -> None:
         """Write ``plan.json``."""

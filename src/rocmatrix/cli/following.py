@@ -14,16 +14,18 @@ from pathlib import Path
 from rocmatrix.cli.options import pipeline_options
 from rocmatrix.cli.progress import reporter_of
 from rocmatrix.errors import ExitCode
-from rocmatrix.events import Emit
+from rocmatrix.events import Emit, Stage
 from rocmatrix.pipeline import Options, RunResult
 from rocmatrix.report.annotations import failure_annotations
 from rocmatrix.report.console import make_console
 from rocmatrix.report.documents import run_document, write_document
-from rocmatrix.report.step_summary import append_step_summary
+from rocmatrix.report.log_groups import group, show_build_logs
+from rocmatrix.report.step_summary import append_step_summary, write_summary
 from rocmatrix.report.subject import Subject
 from rocmatrix.report.summary import summarize
 from rocmatrix.report.text import one_line
 from rocmatrix.report.workflow_commands import in_actions
+from rocmatrix.store import Store
 
 Work = Callable[[Options, Emit], RunResult]
 """One of the pipeline's functions."""
@@ -36,7 +38,8 @@ def follow(arguments: argparse.Namespace, work: Work) -> Subject:
         RocmatrixError: the work could not be begun or went no further.
     """
     options = pipeline_options(arguments)
-    with reporter_of(arguments) as reporter:
+    progress = group(f"rocmatrix {arguments.name}: progress", make_console(sys.stderr))
+    with progress, reporter_of(arguments) as reporter:
         result = work(options, reporter.emit)
     return Subject(command=arguments.name, options=options, result=result, board=reporter.board)
 
@@ -52,6 +55,8 @@ def present(arguments: argparse.Namespace, work: Work, *, then: Callable[[Subjec
     subject = follow(arguments, work)
     people = make_console(sys.stderr if arguments.json else sys.stdout)
     summarize(subject, people, explain=arguments.explain, brief=arguments.quiet)
+    if Stage.COLLECT in subject.board.expected:  # it knows what became of every promise
+        write_summary(subject, Store(subject.options.out).summary_path)
     if in_actions():
         _tell_actions(subject)
     if then:
@@ -62,7 +67,8 @@ def present(arguments: argparse.Namespace, work: Work, *, then: Callable[[Subjec
 
 
 def _tell_actions(subject: Subject) -> None:
-    """Annotate failures, and add the summary to the page of the run if the runner names a file for it."""
+    """Show the logs of builds, annotate failures, and add the summary to the page of the run if it has one."""
+    show_build_logs(subject, make_console(sys.stderr))
     for command in failure_annotations(subject):
         make_console(sys.stderr).print(command, soft_wrap=True)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):

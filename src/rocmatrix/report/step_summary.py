@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rocmatrix import atomic
 from rocmatrix.errors import ExitCode
 from rocmatrix.plan.model import Cell, CellState, PlannedKernel, Unit
 from rocmatrix.plan.version import display_key
@@ -32,6 +33,15 @@ def append_step_summary(subject: Subject, path: Path) -> None:
         stream.write(markdown(subject))
 
 
+def write_summary(subject: Subject, path: Path) -> None:
+    """Write the summary as a file of its own, whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    atomic.write_file(path, markdown(subject).encode("utf-8", "backslashreplace"))
+
+
 def markdown(subject: Subject) -> str:
     """Return the summary: grid, units with sizes and digests, what is not served and why, failures."""
     code = subject.result.exit_code
@@ -40,7 +50,7 @@ def markdown(subject: Subject) -> str:
     lines = [f"## rocmatrix {subject.command}: {ended}", "", f"{cells}; {duration(subject.result.seconds)}", ""]
     for kernel in subject.result.plan.kernels:
         lines += [f"### {escaped(kernel.name)}", "", *_grid(subject, kernel), "", *_units(subject, kernel), ""]
-        lines += [*_unserved(subject, kernel), ""]
+        lines += [*_cells(subject, kernel), "", *_unserved(subject, kernel), ""]
     for unit, view in subject.board.failures:
         lines += [f"**{escaped(unit)}: {view.stage.value} failed**", "", *fenced(view.error or view.reason), ""]
     return _within_limit("\n".join([*lines, *_waived(subject)]))
@@ -97,6 +107,36 @@ def _units(subject: Subject, kernel: PlannedKernel) -> list[str]:
             sizes = " ".join(size(file.size) for file in objects)
             digests = " ".join(f"`{file.digest.removeprefix('sha256:')}`" for file in objects)
             lines.append(_row(names[unit.id], escaped(unit.id), sizes, digests, escaped(_tested(subject, unit))))
+    return lines
+
+
+def _cells(subject: Subject, kernel: PlannedKernel) -> list[str]:
+    """Return a row for each cell: who serves it, how big that is, which bytes, and what has executed them."""
+    plan = subject.result.plan
+    names = letters(unit for unit in plan.units if unit.kernel == kernel.name)
+    lines = [_row("cell", "unit", "state", "size", "sha256", "tested how"), _row(*["---"] * 6)]
+    for cell in plan.cells:
+        if cell.kernel != kernel.name:
+            continue
+        if cell.unit is None:
+            lines.append(_row(escaped(cell.id), "", cell.state.value, "", "", ""))
+            continue
+        unit = plan.unit(cell.unit)
+        collected, record = subject.collected(unit), subject.result.builds.get(unit.id)
+        made = sum(file.size for file in record.files) if record else 0
+        bytes_, digest = (collected.size, collected.artifact_digest) if collected else (made, None)
+        if digest is None and record:
+            digest = record.artifact_digest
+        lines.append(
+            _row(
+                escaped(cell.id),
+                names[unit.id],
+                subject.fate(cell),
+                size(bytes_) if digest else "",
+                f"`{digest.removeprefix('sha256:')}`" if digest else "",
+                escaped(_tested(subject, unit)),
+            )
+        )
     return lines
 
 

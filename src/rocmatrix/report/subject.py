@@ -41,7 +41,7 @@ class Subject:
     @property
     def fates(self) -> dict[str, int]:
         """How many cells end how: served, failed, not collected, not selected, refused, excluded; no zeros."""
-        ends = [self._fate(cell) for cell in self.result.plan.cells]
+        ends = [self.fate(cell) for cell in self.result.plan.cells]
         order = ("served", "failed", NOT_COLLECTED, "not selected", "refused", "excluded")
         return {fate: ends.count(fate) for fate in order if fate in ends}
 
@@ -57,7 +57,8 @@ class Subject:
         cells = coverage.cells if coverage else ()
         return next((f"{cell.tested.value}: {cell.reason}" for cell in cells if cell.variant == unit.variant), None)
 
-    def _fate(self, cell: Cell) -> str:
+    def fate(self, cell: Cell) -> str:
+        """Return how a cell ended, in one of the words of ``fates``."""
         if cell.state is not CellState.SERVED:
             return cell.state.value
         if cell.unit in self.broken:
