@@ -129,6 +129,7 @@ def test_the_github_release_is_a_draft_until_its_assets_are_there(released: Rele
     assert "--draft" in released.gh[1]
     assert "checksums.txt" in released.gh[2]
     assert "coverage-scale.json" in released.gh[2]
+    assert "sbom-scale.cdx.json" in released.gh[2]
     assert "--draft=false" in released.gh[3]
     said = released.run.said("GitHub release")
     assert "The first release." in said

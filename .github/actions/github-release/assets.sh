@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checksums of every file that was published, and how each cell is served and was tested. Output: `folder`.
+# Checksums of every file that was published, how each cell is served and was tested, the bill of materials. Output: `folder`.
 set -euo pipefail
 
 folder=$RUNNER_TEMP/release-assets
@@ -10,5 +10,6 @@ mkdir -p "$folder"
 for coverage in "$SET"/kernels/*/coverage.json; do
   name=${coverage%/coverage.json}
   cp "$coverage" "$folder/coverage-${name##*/}.json"
+  cp "$name/sbom.cdx.json" "$folder/sbom-${name##*/}.cdx.json"
 done
 printf 'folder=%s\n' "$folder" >>"$GITHUB_OUTPUT"
