@@ -14,6 +14,7 @@ import tarfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def test_an_image_is_built_once_and_found_by_its_recipe_from_then_on(
     recipe = make_recipe(recipes, base, name=_name())
     assert find_image(client, recipe) is None
     said: list[str] = []
-    built = ensure_image(client, recipe, BuildOptions(progress=said.append))
+    built = ensure_image(client, recipe, BuildOptions(builder="classic", progress=said.append))
     assert any(line.startswith("Successfully built") for line in said)
     said.clear()
     assert ensure_image(client, recipe, BuildOptions(progress=said.append)) == built
@@ -86,6 +87,16 @@ def test_an_image_is_built_once_and_found_by_its_recipe_from_then_on(
     assert labels[DIGEST_LABEL] == recipe.digest
     assert labels["org.opencontainers.image.title"] == f"rocmatrix {recipe.label}"
     assert client.images.get(built.id).attrs["Config"]["User"] == "1000:1000"
+
+
+def test_threads_that_want_one_image_at_a_time_build_it_once(docker_engine: Bed, base: str, recipes: Path) -> None:
+    recipe = make_recipe(recipes, base, name=_name())
+    said: list[str] = []
+    options = BuildOptions(builder="classic", progress=said.append)
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(lambda _: ensure_image(docker_engine.client, recipe, options).id, range(4)))
+    assert len(made) == 1
+    assert len([line for line in said if line.startswith("Successfully built")]) == 1
 
 
 def test_another_version_is_another_image(docker_engine: Bed, base: str, recipes: Path) -> None:

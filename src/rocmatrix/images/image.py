@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ RECIPE_LABEL = "rocmatrix.recipe"
 ARGS_LABEL = "rocmatrix.recipe-args"
 BASE_LABEL = "rocmatrix.base-id"
 """Label with the engine's id of the base that an image was built on."""
+
+
+_LOCKS: dict[Digest, threading.Lock] = {}
+_LOCKS_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +61,23 @@ def find_image(client: DockerClient, recipe: Recipe) -> Image | None:
 def ensure_image(client: DockerClient, recipe: Recipe, options: BuildOptions | None = None) -> Image:
     """Return the image of a recipe; it is pulled or built if the engine has none of this digest.
 
+    Threads that want the same image wait for the first of them instead of building it too.
+
     Raises:
         MissingRequirementError: the engine, its disk, its network or the base image do not let it be built.
         BuildError: an instruction of the Dockerfile failed, for a reason of its own.
     """
-    if found := find_image(client, recipe):
-        return found
+    with _lock_of(recipe.digest):
+        return find_image(client, recipe) or _obtained(client, recipe, options or BuildOptions())
+
+
+def _obtained(client: DockerClient, recipe: Recipe, options: BuildOptions) -> Image:
+    """Pull the image if a registry was named and has it, else build it."""
     from rocmatrix.images import building, registry  # noqa: PLC0415 - only where something is built
 
-    chosen = options or BuildOptions()
-    if chosen.registry and registry.pull(client, recipe, chosen.registry) and (found := find_image(client, recipe)):
+    if options.registry and registry.pull(client, recipe, options.registry) and (found := find_image(client, recipe)):
         return found
-    building.build(client, recipe, chosen, labels_of(client, recipe))
+    building.build(client, recipe, options, labels_of(client, recipe))
     made = find_image(client, recipe)
     if made is None:
         raise MissingRequirementError(
@@ -76,6 +86,12 @@ def ensure_image(client: DockerClient, recipe: Recipe, options: BuildOptions | N
             fix="See what removes images on this engine, then run the same command again.",
         )
     return made
+
+
+def _lock_of(digest: Digest) -> threading.Lock:
+    """Return the one lock of this process for a recipe."""
+    with _LOCKS_LOCK:
+        return _LOCKS.setdefault(digest, threading.Lock())
 
 
 def labels_of(client: DockerClient, recipe: Recipe) -> dict[str, str]:
