@@ -43,6 +43,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="auto: buildx where docker has it, else the engine's classic builder (default: %(default)s)",
     )
+    parser.add_argument(
+        "--upgrade",
+        action="store_true",
+        help="pin: move bases to what their tags are now, also where a digest is there",
+    )
     parser.add_argument("--cache", metavar="REF", help="a registry's cache that buildx reads and writes")
     parser.add_argument(
         "--registry",
@@ -120,7 +125,7 @@ def _pin(arguments: argparse.Namespace) -> ExitCode:
     """Ask for every pin of the recipes and write the answers beside matrix.yaml, or into the folder of a user's own."""
     from rocmatrix import atomic  # noqa: PLC0415 - `--help` asks nothing
     from rocmatrix.images.loading import own_pins_path, pins_path  # noqa: PLC0415
-    from rocmatrix.images.pinning.resolve import Outcome, Resolved, resolve  # noqa: PLC0415
+    from rocmatrix.images.pinning.resolve import Asking, Outcome, Resolved, resolve  # noqa: PLC0415
     from rocmatrix.images.pinning.web import Web  # noqa: PLC0415
     from rocmatrix.images.pinning.write import written  # noqa: PLC0415
     from rocmatrix.images.recipe_file import read_pins_file  # noqa: PLC0415
@@ -131,15 +136,17 @@ def _pin(arguments: argparse.Namespace) -> ExitCode:
     root = arguments.matrix.absolute().parent
     names = arguments.recipe or list(dict.fromkeys(spec.recipe for spec in _matrix_specs(arguments)))
     console = make_console(sys.stderr)
-    web = Web(arguments.ca_bundle)
-    today = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
+    asking = Asking(
+        web=Web(arguments.ca_bundle),
+        today=dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d"),
+        say=lambda where: console.print(f"asking {where}", soft_wrap=True),
+        upgrade=arguments.upgrade,
+    )
     said: dict[str, tuple[Resolved, ...]] = {}
     files: dict[str, str] = {}
     for name in names:
         source, place = pins_path(name, root), own_pins_path(name, root)
-        pins, outcomes = resolve(
-            read_pins_file(source), web, today=today, say=lambda where: console.print(f"asking {where}")
-        )
+        pins, outcomes = resolve(read_pins_file(source), asking)
         said[name] = outcomes
         if any(one.outcome in (Outcome.CONFIRMED, Outcome.CHANGED) for one in outcomes):
             place.parent.mkdir(parents=True, exist_ok=True)

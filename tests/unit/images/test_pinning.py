@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from rocmatrix.images.loading import SHIPPED, load_recipe, pins_path
-from rocmatrix.images.pinning.resolve import Outcome, Resolved, resolve
+from rocmatrix.images.pinning.resolve import Asking, Outcome, Resolved, resolve
 from rocmatrix.images.pinning.rpms import Rpm, newest
 from rocmatrix.images.pinning.web import Web
 from rocmatrix.images.pinning.write import written
@@ -94,13 +94,17 @@ def _set(kind: PinKind, address: str, **packages: str) -> PinsEntry:
     )
 
 
-def _resolve_base(base: BaseEntry) -> tuple[BaseEntry, Resolved]:
-    pins, (said,) = resolve(PinsFile(schema=1, bases=(base,)), Web(), today=TODAY, say=lambda _: None)
+def _asking(*, upgrade: bool = False) -> Asking:
+    return Asking(web=Web(), today=TODAY, say=lambda _: None, upgrade=upgrade)
+
+
+def _resolve_base(base: BaseEntry, *, upgrade: bool = False) -> tuple[BaseEntry, Resolved]:
+    pins, (said,) = resolve(PinsFile(schema=1, bases=(base,)), _asking(upgrade=upgrade))
     return pins.bases[0], said
 
 
 def _resolve_set(one: PinsEntry) -> tuple[PinsEntry, Resolved]:
-    pins, (said,) = resolve(PinsFile(schema=1, sets=(one,)), Web(), today=TODAY, say=lambda _: None)
+    pins, (said,) = resolve(PinsFile(schema=1, sets=(one,)), _asking())
     return pins.sets[0], said
 
 
@@ -126,6 +130,16 @@ def test_a_base_whose_digest_is_still_there_keeps_it(site: Site) -> None:
     site["/v2/library/base/manifests/1"] = b'{"another": "one"}'
     made, said = _resolve_base(_base(site, digest))
     assert (made.digest, made.verified, said.outcome) == (digest, True, Outcome.CONFIRMED)
+
+
+def test_a_base_moves_to_its_tag_where_that_is_asked_for_and_keeps_its_digest_where_it_cannot(site: Site) -> None:
+    content, old = _digest_of(INDEX)
+    site[f"/v2/library/base/manifests/{old}"] = content
+    stayed, said = _resolve_base(_base(site, old), upgrade=True)
+    assert (stayed.digest, stayed.verified, said.outcome) == (old, False, Outcome.REFUSED)
+    site["/v2/library/base/manifests/1"], new = _digest_of({**INDEX, "annotations": {}})
+    moved, said = _resolve_base(_base(site, old), upgrade=True)
+    assert (moved.digest, said.detail) == (new, f"digest: {old} -> {new}")
 
 
 def test_a_base_that_is_gone_or_for_other_machines_stays_unverified(site: Site) -> None:

@@ -40,47 +40,56 @@ class Resolved:
     detail: str
 
 
-def resolve(
-    pins: PinsFile, web: Web, *, today: str, say: Callable[[str], None]
-) -> tuple[PinsFile, tuple[Resolved, ...]]:
-    """Ask for every pin, and return the file with the answers; what was refused stays as it was.
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How pins are asked for.
 
-    Args:
-        pins: as they are.
+    Attributes:
         web: fetches.
         today: ``YYYY-MM-DD``, written to what was resolved.
         say: takes the name of each place before it is asked.
+        upgrade: whether bases move to what their tags are now; else they stay where they are while that exists.
     """
+
+    web: Web
+    today: str
+    say: Callable[[str], None]
+    upgrade: bool = False
+
+
+def resolve(pins: PinsFile, asking: Asking) -> tuple[PinsFile, tuple[Resolved, ...]]:
+    """Ask for every pin, and return the file with the answers; what was refused stays as it was."""
     said: list[Resolved] = []
-    bases = [_base(one, web, today, say, said) for one in pins.bases]
-    sets = [_set(one, web, today, say, said) for one in pins.sets]
+    bases = [_base(one, asking, said) for one in pins.bases]
+    sets = [_set(one, asking, said) for one in pins.sets]
     return structs.replace(pins, bases=tuple(bases), sets=tuple(sets)), tuple(said)
 
 
-def _base(base: BaseEntry, web: Web, today: str, say: Callable[[str], None], said: list[Resolved]) -> BaseEntry:
-    say(base.reference)
+def _base(base: BaseEntry, asking: Asking, said: list[Resolved]) -> BaseEntry:
+    asking.say(base.reference)
     try:
-        digest = resolve_base(web, base.reference, base.digest)
+        digest = resolve_base(asking.web, base.reference, None if asking.upgrade else base.digest)
     except RocmatrixError as err:
         said.append(Resolved(name=base.name, outcome=Outcome.REFUSED, detail=str(err)))
         return base
     said.append(_compared(base.name, {"digest": base.digest or ""}, {"digest": digest}))
-    return structs.replace(base, digest=digest, source=_resolved_at(base.reference), date=today, verified=True)
+    return structs.replace(base, digest=digest, source=_resolved_at(base.reference), date=asking.today, verified=True)
 
 
-def _set(one: PinsEntry, web: Web, today: str, say: Callable[[str], None], said: list[Resolved]) -> PinsEntry:
+def _set(one: PinsEntry, asking: Asking, said: list[Resolved]) -> PinsEntry:
     if not one.address:
         detail = "names no place to ask" if one.verified else "is not verified and names no place to ask"
         said.append(Resolved(name=one.name, outcome=Outcome.KEPT if one.verified else Outcome.REFUSED, detail=detail))
         return one
-    say(one.address)
+    asking.say(one.address)
     try:
-        packages = _RESOLVERS[one.kind](one, web)
+        packages = _RESOLVERS[one.kind](one, asking.web)
     except RocmatrixError as err:
         said.append(Resolved(name=one.name, outcome=Outcome.REFUSED, detail=str(err)))
         return one
     said.append(_compared(one.name, one.packages, packages))
-    return structs.replace(one, packages=packages, source=_resolved_at(one.address), date=today, verified=True)
+    source = _resolved_at(one.address)
+    return structs.replace(one, packages=packages, source=source, date=asking.today, verified=True)
 
 
 def _resolved_at(place: str) -> str:
