@@ -13,8 +13,9 @@ import msgspec
 
 from rocmatrix import digest
 from rocmatrix.emulator.translator.compiler import emulator_digest
-from tests.mutation.equivalence import Prover
+from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import Judge
+from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Mutant, mutants
 from tests.mutation.subjects import Subject
 
@@ -28,6 +29,7 @@ class Result:
         operator: what was done.
         instruction: to what.
         noticed: what noticed it.
+        shipped: whether what users run was enough to notice it.
         equivalent: why it cannot be told from the original, where that is proved; else ``""``.
         reached: whether a launch executed it.
         said: the words of what noticed it, or the mutant itself.
@@ -38,6 +40,7 @@ class Result:
     operator: str
     instruction: str
     noticed: tuple[str, ...]
+    shipped: bool
     equivalent: str
     reached: bool
     said: str
@@ -57,7 +60,22 @@ class Header:
 
 
 _judge: Judge | None = None
-_prover: Prover | None = None
+_reasons: Reasons | None = None
+
+
+class Reasons:
+    """Why a mutant of one kernel is the same program, where that is proved: quick reasons before slow ones."""
+
+    def __init__(self, subject: Subject) -> None:
+        """Take the kernel's code."""
+        listing, descriptor = subject.listing(), subject.code.kernel(subject.kernel).descriptor
+        self._prover = Prover(listing, preloads=descriptor.preload_length > 0)
+        (work_items,) = {trial.geometry.block[0] for trial in subject.trials}
+        self._lockstep = Lockstep(listing, descriptor.mode, self._prover, work_items)
+
+    def reason(self, mutant: Mutant) -> str:
+        """Return the reason, ``""`` where none is proved."""
+        return self._prover.reason(mutant) or (Reason.SAME_EFFECT if self._lockstep.is_same(mutant) else "")
 
 
 def run(
@@ -111,8 +129,8 @@ def _judged(
     subject: Subject, chosen: Sequence[Mutant], cache: Path, processes: int, *, thorough: bool
 ) -> Iterator[Result]:
     """Judge in processes that were forked from this one, so that the original is tried once."""
-    global _judge, _prover
-    _judge, _prover = Judge(subject, cache, thorough=thorough), Prover(subject.listing())
+    global _judge, _reasons
+    _judge, _reasons = Judge(subject, cache, thorough=thorough), Reasons(subject)
     if processes <= 1:
         yield from map(_one, _named(subject, chosen))
         return
@@ -127,7 +145,7 @@ def _named(subject: Subject, chosen: Iterable[Mutant]) -> Iterator[tuple[str, Mu
 def _one(named: tuple[str, Mutant]) -> Result:
     name, mutant = named
     assert _judge is not None
-    assert _prover is not None
+    assert _reasons is not None
     verdict = _judge.judge(mutant)
     return Result(
         subject=name,
@@ -135,7 +153,8 @@ def _one(named: tuple[str, Mutant]) -> Result:
         operator=mutant.operator,
         instruction=mutant.instruction.name,
         noticed=verdict.noticed,
-        equivalent="" if verdict.noticed else _prover.reason(mutant) or "",
+        shipped=verdict.shipped,
+        equivalent="" if verdict.noticed else _reasons.reason(mutant),
         reached=verdict.reached,
         said=verdict.said or str(mutant),
     )

@@ -10,9 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from enum import StrEnum
 
-from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of, union
 from rocmatrix.emulator.decoder import decode
-from rocmatrix.emulator.instruction import Encoding, Instruction, Unused
+from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
+from tests.mutation.facts import Known, find_facts, narrows_only
 from tests.mutation.operators import Listing, Mutant, Operator
 
 
@@ -25,6 +26,7 @@ class Reason(StrEnum):
     SKIP = "the branch skips code that does nothing where no lane is active"
     SAME_VALUE = "both registers were given the same value"
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
+    SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
 
 _SECOND_ENTRY = 256
@@ -40,14 +42,25 @@ _PARTIAL = ("d16", "_hi_", "mixlo", "mixhi", "byte", "cvt_pk_fp8", "cvt_pk_bf8",
 
 
 class Prover:
-    """Looks for a reason in one kernel's code."""
+    """Looks for a reason in one kernel's code.
 
-    def __init__(self, listing: Listing) -> None:
-        """Take the code."""
+    Attributes:
+        entries: where waves may start.
+        may_go_anywhere: whether a jump goes to an address that only the run knows.
+        facts: what is known of registers before each instruction; empty where too little is known of the code.
+    """
+
+    def __init__(self, listing: Listing, *, preloads: bool = True) -> None:
+        """Take the code, and whether arguments may be preloaded, so that there is a second entry."""
         self._listing = listing
         self._addresses = [each.address for each in listing.instructions]
         self._effects: dict[int, Effects] = {}
-        self._reachable = self._reached_from(0, _SECOND_ENTRY)
+        self.entries = (0, _SECOND_ENTRY) if preloads else (0,)
+        self.may_go_anywhere = False
+        self._reachable = self._reached_from(*self.entries)
+        instructions = {each.address: each for each in listing.instructions if each.address in self._reachable}
+        trusted = narrows_only(instructions) and not self.may_go_anywhere
+        self.facts = find_facts(instructions, self.entries, following) if trusted else {}
 
     def _reached_from(self, *entries: int) -> frozenset[int]:
         waiting, seen = list(entries), set[int]()
@@ -57,8 +70,9 @@ class Prover:
                 continue
             seen.add(instruction.address)
             if instruction.name.startswith(_LEAVES):
-                return frozenset(self._addresses)  # it may go anywhere
-            waiting += () if instruction.name == "s_endpgm" else _following(instruction)
+                self.may_go_anywhere = True
+                return frozenset(self._addresses)
+            waiting += following(instruction)
         return frozenset(seen)
 
     def reason(self, mutant: Mutant) -> Reason | None:
@@ -69,7 +83,7 @@ class Prover:
         if mutant.operator is Operator.SHORTER_NOP:
             return Reason.WAIT_STATES  # the hazard detector was asked, and found nothing
         if name.startswith((*_EFFECTS, *_QUIET)):
-            if removed and name == "s_cbranch_execz" and self._skips_nothing(mutant.instruction):
+            if removed and name == "s_cbranch_execz" and self.skips(mutant.instruction):
                 return Reason.SKIP
             return Reason.SCHEDULING if removed and name in _SCHEDULING else None
         if self._is_dead(mutant):
@@ -92,35 +106,46 @@ class Prover:
 
     def are_dead(self, registers: Iterable[int], behind: Instruction) -> bool:
         """Say whether no path behind an instruction reads what it gave to some registers."""
-        return all(self._dead(register, behind) for register in registers)
+        return self.dead_at(registers, behind.next_address)
 
-    def _dead(self, register: int, behind: Instruction) -> bool:
+    def dead_at(self, registers: Iterable[int], place: int, *, same_lanes: bool = True) -> bool:
+        """Say whether no path from a place reads what some registers hold there.
+
+        Args:
+            registers: by the numbers of ``analysis.effects``.
+            place: the next instruction.
+            same_lanes: whether all lanes are active for which this is asked.
+        """
+        return all(self._dead(register, place, same_lanes=same_lanes) for register in registers)
+
+    def _dead(self, register: int, start: int, *, same_lanes: bool) -> bool:
         if register in EXEC_PAIR:
             return False
-        waiting, seen = [(behind.next_address, True)], set[tuple[int, bool]]()
+        waiting, seen = [(start, same_lanes)], set[tuple[int, bool]]()
         while waiting:
-            place, same_lanes = waiting.pop()
-            if (place, same_lanes) in seen:
+            place, same = waiting.pop()
+            if (place, same) in seen:
                 continue
-            seen.add((place, same_lanes))
+            seen.add((place, same))
             instruction = self._at(place)
             if instruction is None or instruction.name.startswith(_LEAVES):
                 return False
             effects = self._effects_at(instruction)
             if register in effects.reads or self._keeps_parts(instruction, register, effects):
                 return False
-            if instruction.name == "s_endpgm" or self._kills(register, effects, same_lanes=same_lanes):
+            if instruction.name == "s_endpgm" or self._kills(register, instruction, same_lanes=same):
                 continue
-            same_lanes = same_lanes and not effects.writes & EXEC_PAIR
-            waiting += [(following, same_lanes) for following in _following(instruction)]
+            same = same and not effects.writes & EXEC_PAIR
+            waiting += [(following_place, same) for following_place in following(instruction)]
         return True
 
-    @staticmethod
-    def _kills(register: int, effects: Effects, *, same_lanes: bool) -> bool:
-        """A vector register is overwritten in active lanes only: those of the first write, or all, must be active."""
+    def _kills(self, register: int, instruction: Instruction, *, same_lanes: bool) -> bool:
+        """A vector register is overwritten in active lanes only: those asked about, or all, must be active."""
+        effects = self._effects_at(instruction)
         if register not in effects.writes:
             return False
-        return register < FIRST_VGPR or same_lanes or effects.unit is Unit.MATRIX
+        whole = self.facts.get(instruction.address, {}).get(EXEC) is Known.ALL_LANES
+        return register < FIRST_VGPR or same_lanes or whole or effects.unit is Unit.MATRIX
 
     @staticmethod
     def _keeps_parts(instruction: Instruction, register: int, effects: Effects) -> bool:
@@ -133,32 +158,53 @@ class Prover:
 
     # -- what is skipped -----------------------------------------------------------------------------------------
 
-    def _skips_nothing(self, branch: Instruction) -> bool:
-        """Say whether everything up to a branch's target does nothing while EXEC is zero."""
-        place, scalars = branch.next_address, set[int]()
-        if branch.branch_target < place:
-            return False
-        while place < branch.branch_target:
+    def skips(self, branch: Instruction) -> bool:
+        """Say whether code that a branch skips where no lane is active would do nothing then, and come to its target.
+
+        Without active lanes there is one path. Scalar registers that are written on it must be dead at the target.
+        """
+        place, scalars, zeros = branch.next_address, set[int](), set[int](EXEC_PAIR)
+        while place != branch.branch_target:
             instruction = self._at(place)
-            if instruction is None or not self._is_masked(instruction):
+            if instruction is None or place > branch.branch_target or not self._is_masked(instruction, zeros):
                 return False
             effects = self._effects_at(instruction)
-            scalars |= {register for register in effects.writes if register < FIRST_VGPR}
-            place = instruction.next_address
-        return place == branch.branch_target and all(self._dead_from(each, place) for each in scalars)
+            scalars |= {register for register in effects.writes - EXEC_PAIR if register < FIRST_VGPR}
+            taken = instruction.name == "s_cbranch_execz"
+            place = instruction.branch_target if taken else instruction.next_address
+        return self.dead_at(scalars, place)
 
-    def _dead_from(self, register: int, place: int) -> bool:
-        before = self._listing.instructions[bisect_left(self._addresses, place) - 1]
-        return before.next_address == place and self._dead(register, before)
+    def _is_masked(self, instruction: Instruction, zeros: set[int]) -> bool:
+        """Say whether an instruction changes nothing but scalar registers while EXEC is zero, and leaves it zero.
 
-    def _is_masked(self, instruction: Instruction) -> bool:
-        """Say whether an instruction changes nothing but scalar registers, EXEC aside, while EXEC is zero."""
-        if instruction.name in _QUIET:
+        ``zeros`` are registers that are zero then; it is brought up to date.
+        """
+        if instruction.name in (*_QUIET, "s_cbranch_execz", "s_cbranch_execnz"):
             return True
         effects = self._effects_at(instruction)
-        if instruction.name.startswith(_EFFECTS) or effects.unit is Unit.MATRIX or effects.writes & EXEC_PAIR:
+        scalars = {each for each in effects.writes if each < FIRST_VGPR}
+        stays_zero = self._gives_zero(instruction, zeros)
+        zeros -= scalars - EXEC_PAIR
+        if stays_zero:
+            zeros |= union(instruction.destinations)
+        if effects.writes & EXEC_PAIR:
+            return stays_zero
+        if instruction.name.startswith(_EFFECTS) or effects.unit is Unit.MATRIX:
             return False
         return "readfirstlane" not in instruction.name and effects.unit is not Unit.SMEM
+
+    @staticmethod
+    def _gives_zero(instruction: Instruction, zeros: set[int]) -> bool:
+        """Say whether EXEC and what an instruction writes are zero behind it, if it is about masks at all."""
+        if instruction.name in ("s_and_saveexec_b64", "s_andn2_saveexec_b64"):
+            return True  # the old EXEC, and less than that
+        if instruction.name in ("s_or_b64", "s_xor_b64", "s_mov_b64"):
+            return all(registers_of(operand) and registers_of(operand) <= zeros for operand in instruction.sources)
+        if instruction.name in ("s_and_b64", "s_andn2_b64"):
+            first, *others = instruction.sources
+            operands = [first] if instruction.name == "s_andn2_b64" else [first, *others]
+            return any(registers_of(operand) and registers_of(operand) <= zeros for operand in operands)
+        return False
 
     # -- what has the same value ---------------------------------------------------------------------------------
 
@@ -201,7 +247,10 @@ def _changed(mutant: Mutant) -> Instruction:
     return decode(mutant.after + bytes(16 - len(mutant.after)), mutant.offset)
 
 
-def _following(instruction: Instruction) -> tuple[int, ...]:
+def following(instruction: Instruction) -> tuple[int, ...]:
+    """Return where control may be behind an instruction that is no jump to a register."""
+    if instruction.name == "s_endpgm":
+        return ()
     if instruction.name == "s_branch":
         return (instruction.branch_target,)
     if instruction.encoding is Encoding.SOPP and instruction.name.startswith("s_cbranch"):

@@ -9,21 +9,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from rocmatrix import digest
 from rocmatrix.emulator.analysis import analyze
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Device, Options
-from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.errors import InputError
 from tests.corpus.trial import Trial
-from tests.mutation.coverage import Coverage
+from tests.mutation.coverage import covered_by
 from tests.mutation.operators import Mutant
 from tests.mutation.patched import MutantPrograms, Programs
 from tests.mutation.subjects import Subject
 
-NUMBERS, FAULTS, REFUSED, TIME = "numbers", "faults", "refused", "time"
-"""What notices a mutant beside detectors: a result out of tolerance; a fault that ends the launch (bounds, endless,
-deadlock, illegal register…); a meaning that is not known, for which a unit is never called tested; time."""
+NUMBERS, BITS, FAULTS, REFUSED, TIME = "numbers", "bits", "faults", "refused", "time"
+"""What notices a mutant beside detectors: a result out of tolerance; one within it that has other bits than that of the
+original; a fault that ends the launch (bounds, endless, deadlock, illegal register…); a meaning that is not known, for
+which a unit is never called tested; time."""
 DETECTORS = {
     FaultKind.UNWRITTEN: Detector.UNWRITTEN,
     FaultKind.RACE: Detector.RACES,
@@ -39,6 +40,10 @@ _ROOM = 3
 """How many times as much as the original a wave may execute before it counts as endless."""
 
 
+Attempt = Callable[[], dict[str, str]]
+"""Returns what notices a mutant, by name, with its words."""
+
+
 class _TimeIsUpError(Exception):
     """A launch took too long."""
 
@@ -49,23 +54,36 @@ class Verdict:
 
     Attributes:
         noticed: what noticed it, sorted; empty for a survivor.
+        shipped: whether a launch of those that users run, or the code alone, was enough, other bits aside.
         reached: whether a launch executed it at all.
         said: the first words of what noticed it.
     """
 
     noticed: tuple[str, ...]
+    shipped: bool
     reached: bool
     said: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """A trial with its options, the offsets of the kernel that it executes, and the most instructions of a wave."""
+    """A trial of the original.
+
+    Attributes:
+        trial: the launch.
+        options: how it is executed.
+        offsets: of the kernel, what it executes.
+        instructions: of the wave that executes most.
+        result: the bytes that it comes to.
+        shipped: whether users run it.
+    """
 
     trial: Trial
     options: Options
     offsets: frozenset[int]
     instructions: int
+    result: bytes
+    shipped: bool
 
 
 class Judge:
@@ -89,6 +107,7 @@ class Judge:
         """
         self._detectors = detectors
         self._subject = subject
+        self._cache = cache
         self._programs = MutantPrograms(cache, subject.image)
         self._thorough = thorough
         options = [Options()] * len(subject.trials)
@@ -104,47 +123,65 @@ class Judge:
         return frozenset[int]().union(*(reach.offsets for reach in self._reaches))
 
     def _reach(self, trial: Trial, options: Options) -> Reach:
-        subject, coverage = self._subject, Coverage()
-        trial.run(subject.code, Device(Program), options, coverage)
+        subject = self._subject
+        covered = covered_by(trial, subject.code, options, self._cache)
         for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
             original = Device(self._programs.of(None, subject.image))
-            comparison, execution, _ = trial.run(subject.code, original, replace(options, detectors=detectors))
+            comparison, execution, got = trial.run(subject.code, original, replace(options, detectors=detectors))
             assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
+            assert digest.of_bytes(got.tobytes()) == covered.result, f"{subject.name} {trial.name}: not the same twice"
             assert not execution.findings, "\n".join(map(str, execution.findings))
         entry = Device().load(subject.code).address + subject.entry  # fresh devices load at the same address
-        offsets = frozenset(address - entry for address in coverage.addresses)
-        return Reach(trial=trial, options=options, offsets=offsets, instructions=coverage.most)
+        return Reach(
+            trial=trial,
+            options=options,
+            offsets=frozenset(address - entry for address in covered.addresses),
+            instructions=covered.most,
+            result=got.tobytes(),
+            shipped=any(trial is each for each in subject.shipped),
+        )
 
     def judge(self, mutant: Mutant) -> Verdict:
-        """Try a mutant."""
+        """Try a mutant; other bits within the tolerance are noticed only where nothing else is."""
         noticed: dict[str, str] = {}
         reached = bool(mutant.places & self.covered)
-        for attempt in self._attempts(mutant):
-            noticed = _tried(attempt) | noticed
-            if noticed and not self._thorough:
+        shipped = False
+        for is_shipped, attempt in self._attempts(mutant):
+            if noticed and not self._thorough and (shipped or not is_shipped) and noticed.keys() != {BITS}:
                 break
+            found = _tried(attempt)
+            shipped = shipped or (is_shipped and bool(found.keys() - {BITS}))
+            noticed = found | noticed
+        if len(noticed) > 1:
+            noticed.pop(BITS, None)
         first = next(iter(noticed.values()), "")
-        return Verdict(noticed=tuple(sorted(noticed)), reached=reached, said=first[:300])
+        return Verdict(noticed=tuple(sorted(noticed)), shipped=shipped, reached=reached, said=first[:300])
 
-    def _attempts(self, mutant: Mutant) -> Iterator[Callable[[], dict[str, str]]]:
-        """Return what to try, cheap things first: a launch that follows what was written takes the longest."""
+    def _attempts(self, mutant: Mutant) -> Iterator[tuple[bool, Attempt]]:
+        """Return what to try, and whether users try it: cheap things first, and what users run before all else."""
         code, data = self._subject.with_change(mutant)
         programs = self._programs.of((self._subject.place, mutant), data)
         reaches = [reach for reach in self._reaches if mutant.places & reach.offsets]
-        for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
-            for reach in reaches:
-                options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
-                yield partial(_launched, reach.trial, code, programs, options)
-            if detectors - _FOLLOWED:  # also where no launch came by
-                yield lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
+        yield True, lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
+        for shipped in (True, False):
+            for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
+                for reach in reaches:
+                    if reach.shipped is shipped:
+                        options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
+                        yield shipped, partial(_launched, reach, code, programs, options)
 
 
-def _launched(trial: Trial, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:
-    comparison, execution, _ = trial.run(code, Device(programs), options)
-    return ({} if comparison.passed else {NUMBERS: comparison.detail}) | _named(execution.findings)
+def _launched(reach: Reach, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:
+    comparison, execution, got = reach.trial.run(code, Device(programs), options)
+    noticed = _named(execution.findings)
+    if not comparison.passed:
+        noticed[NUMBERS] = comparison.detail
+    elif not noticed and got.tobytes() != reach.result:
+        noticed[BITS] = f"{reach.trial.name}: other bits within the tolerance"
+    return noticed
 
 
-def _tried(attempt: Callable[[], dict[str, str]]) -> dict[str, str]:
+def _tried(attempt: Attempt) -> dict[str, str]:
     """Return what notices, by name, with its words; what ends an attempt is one of it."""
     try:
         with _limited():

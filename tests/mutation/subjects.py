@@ -8,23 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import ml_dtypes
 import msgspec
-import numpy as np
 
-from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import CodeObject, Segment, read_code_object
-from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.specs import SPECS, Manifest
-from tests.corpus.trial import Trial, poisoned
+from tests.corpus.trial import Trial
+from tests.mutation.gemm_trials import Layouts, exact_trials, shipped_trials
 from tests.mutation.operators import Listing, Mutant, list_kernel
+from tests.mutation.triton_trials import trials_for
 from tests.system.emulator_compiler import compile_gemm
 
 _ROOT = Path(__file__).parents[2]
-_TILE, _THREADS, _BLOCK = 128, 256, 128
-_GEMM = "_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE{a}ELS1_{b}EEEvPKhS3_PKfS5_Ptiii"
-GEMM_SHAPES = ((33, 65, 256), (130, 134, 128), (128, 128, 256), (5, 131, 384), (131, 1, 128))
-"""M, N, K: less than a tile, several tiles, whole tiles, a column; N leaves each remainder of a lane's four columns."""
 _SECONDS = 300
 
 
@@ -37,12 +31,14 @@ class Subject:
         code: the code object.
         kernel: its name there.
         trials: launches that together reach all of its code, cheap ones first.
+        shipped: those of them that a check of the kernel runs: its ``tests/cases.py``, or its trials in the corpus.
     """
 
     name: str
     code: CodeObject
     kernel: str
     trials: tuple[Trial, ...]
+    shipped: tuple[Trial, ...] = ()
 
     @property
     def entry(self) -> int:
@@ -85,43 +81,10 @@ def gemm_subjects(folder: Path) -> Iterator[Subject]:
     code = read_code_object(path.read_bytes(), path.name)
     for a in (0, 1):
         for b in (0, 1):
-            name = _GEMM.format(a=a, b=b)
-            trials = tuple(
-                _product(name, shape, a_by_k=not a, b_by_k=not b, special=number % 2 == 0)
-                for number, shape in enumerate(GEMM_SHAPES)
-            )
-            yield Subject(name=f"gemm-{a}{b}", code=code, kernel=name, trials=trials)
-
-
-def _product(kernel: str, shape: tuple[int, int, int], *, a_by_k: bool, b_by_k: bool, special: bool) -> Trial:
-    """Return a trial; a special one has NaN among its scales, in the form that rounding could carry out of."""
-    m, n, k = shape
-    random = np.random.default_rng([m, n, k])
-    a, b = (random.standard_normal(size).astype(ml_dtypes.float8_e4m3fnuz) for size in ((m, k), (k, n)))
-    blocks = k // _BLOCK
-    scales = [random.standard_normal(size).astype(np.float32) for size in ((blocks, m), (blocks, -(-n // _BLOCK)))]
-    if special:
-        scales[0].view(np.uint32)[0, :: max(1, m // 3)] = 0x7FFFFFFF
-
-    def reference() -> Array:
-        result = np.zeros((m, n))
-        for block, (rows, columns) in enumerate(zip(*scales, strict=True)):
-            part = slice(block * _BLOCK, (block + 1) * _BLOCK)
-            wide = a[:, part].astype(np.float64) @ b[part].astype(np.float64)
-            result += rows[:, None] * np.repeat(columns, _BLOCK)[None, :n] * wide
-        return result
-
-    return Trial(
-        name="x".join(map(str, shape)),
-        kernel=kernel,
-        geometry=Geometry(grid=(-(-m // _TILE) * -(-n // _TILE), 1, 1), block=(_THREADS, 1, 1)),
-        inputs=(a if a_by_k else a.T.copy(), b.T.copy() if b_by_k else b, *scales),
-        out=poisoned((m, n), ml_dtypes.bfloat16),
-        scalars=shape,
-        reference=reference,
-        rtol=5e-3,
-        atol=1e-3,
-    )
+            layouts = Layouts(a=a, b=b)
+            shipped, exact = tuple(shipped_trials(layouts)), tuple(exact_trials(layouts))
+            trials = (*shipped, *exact)
+            yield Subject(name=f"gemm-{a}{b}", code=code, kernel=layouts.kernel, trials=trials, shipped=shipped)
 
 
 def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
@@ -133,9 +96,11 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
     manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
     for spec in SPECS:
         if spec.name in names:
-            trials = tuple(make(spec, manifest.needs[spec.name]) for make in (spec.trial, *spec.more))
+            needs = manifest.needs[spec.name]
+            own = tuple(make(spec, needs) for make in (spec.trial, *spec.more))
             code = read_code_object((folder / f"{spec.name}.co").read_bytes(), spec.name)
-            yield Subject(name=spec.name, code=code, kernel=trials[0].kernel, trials=trials)
+            trials = (*own, *trials_for(spec, needs))
+            yield Subject(name=spec.name, code=code, kernel=needs.kernel, trials=trials, shipped=own)
 
 
 TRITON = ("matmul-fp16-64x64x32-w4", "softmax")

@@ -25,8 +25,8 @@ def score(results: Sequence[Result]) -> float:
 
 
 def _by(what: str, results: Sequence[Result], key: Callable[[Result], str]) -> Iterator[str]:
-    yield f"| {what} | mutants | noticed | proved equivalent | survived | of these never executed | score |"
-    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield f"| {what} | mutants | noticed | by its own cases | proved equivalent | survived | never executed | score |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(key(result), []).append(result)
@@ -35,6 +35,7 @@ def _by(what: str, results: Sequence[Result], key: Callable[[Result], str]) -> I
         numbers = (
             len(group),
             sum(bool(result.noticed) for result in group),
+            sum(result.shipped for result in group),
             sum(bool(result.equivalent) for result in group),
             len(survived),
             sum(not result.reached for result in survived),

@@ -1,0 +1,284 @@
+"""A ``Machine`` over terms: one lane of one wave, of which nothing is known, stands for every lane of every wave.
+
+What depends on other lanes (masks as scalars, permutations, matrix products) or on memory is a symbol for each distinct
+list of operands: the same operands in all lanes give the same value, and nothing else is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import z3
+
+from rocmatrix.emulator.algebra import BOOL, U32, U64, Kind, Value, bitcast
+from rocmatrix.emulator.descriptor import Mode
+from rocmatrix.emulator.instruction import EXEC, EXECZ, SCC, VCC, VCCZ, Instruction, Operand, RegisterFile
+from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
+from rocmatrix.emulator.semantics.machine import Combine, Space
+from rocmatrix.emulator.semantics.operands import constant_operand
+from tests.mutation.symbols import LANES, Event, Opaque, Symbols
+from tests.mutation.terms import Term, constant, is_quiet
+
+Place = tuple[RegisterFile, int]
+"""One 32-bit register."""
+SCC_PLACE: Place = (RegisterFile.SGPR, SCC)
+_VECTORS = (RegisterFile.VGPR, RegisterFile.AGPR)
+
+
+class SymbolicMachine:
+    """One program's state; of two that are held against each other the second gets the first one's symbols as hints.
+
+    Attributes:
+        registers: terms of those that were read or written.
+        events: of the current instruction.
+        opaque: symbols of the current instruction.
+        hints: those of the other program's instruction at the same place.
+    """
+
+    def __init__(self, symbols: Symbols, mode: Mode, equal: Callable[[z3.ExprRef, z3.ExprRef], bool]) -> None:
+        """Start with unknown registers.
+
+        Args:
+            symbols: shared with the other program.
+            mode: of the code; constant.
+            equal: proves that two terms are equal.
+        """
+        self._symbols = symbols
+        self._mode = mode
+        self._equal = equal
+        self.registers: dict[Place, z3.BitVecRef] = {}
+        self.events: list[Event] = []
+        self.opaque: list[Opaque] = []
+        self.hints: list[Opaque] = []
+        self.accesses = 0
+
+    # -- what semantics ask ------------------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode:
+        """The MODE register."""
+        return self._mode
+
+    @property
+    def numerics(self) -> Numerics:
+        """How arithmetic is done where that is not documented to the last bit."""
+        return DEFAULT_NUMERICS
+
+    def constant(self, kind: Kind, number: float) -> Term:
+        """Return a constant."""
+        return constant(kind, number, self._symbols.facts)
+
+    def lane_numbers(self) -> Term:
+        """Return the lane's number."""
+        return self._term(U32, z3.Extract(31, 0, self._symbols.lane))
+
+    def static_mask(self, lanes: Sequence[bool]) -> Term:
+        """Return a mask that is known from the instruction."""
+        bits = sum(1 << number for number, lane in enumerate(lanes) if lane)
+        return self._term(BOOL, self._bit(z3.BitVecVal(bits, LANES)))
+
+    def read(self, operand: Operand, kind: Kind) -> Value:
+        """Return registers as one value."""
+        word = self.word((operand.file, operand.index))
+        if kind.bits == LANES:
+            word = z3.Concat(self.word((operand.file, operand.index + 1)), word)
+        unsigned = self._term(U64 if kind.bits == LANES else U32, z3.simplify(word))
+        return bitcast(unsigned, kind)
+
+    def special(self, index: int, kind: Kind) -> Value:
+        """Return a read-only source."""
+        if index == SCC:
+            word = self.word(SCC_PLACE)
+        elif index in (VCCZ, EXECZ):
+            word = z3.If(self._pair(VCC if index == VCCZ else EXEC) == 0, z3.BitVecVal(1, 32), z3.BitVecVal(0, 32))
+        else:
+            word = z3.BitVec(f"special{index}_{kind.bits}", 32)
+        wide = z3.ZeroExt(kind.bits - 32, word) if kind.bits > word.size() else word
+        return bitcast(self._term(U64 if kind.bits == LANES else U32, wide), kind)
+
+    def write(self, operand: Operand, value: Value, lanes: Value | None = None) -> None:
+        """Write registers."""
+        word = _of(value)
+        parts = [word] if word.size() <= 32 else [z3.Extract(31, 0, word), z3.Extract(63, 32, word)]
+        for number, part in enumerate(parts):
+            place = (operand.file, operand.index + number)
+            if operand.file in _VECTORS:
+                writes = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
+                self.registers[place] = z3.simplify(z3.If(writes, part, self.word(place)))
+            else:
+                self.registers[place] = z3.simplify(part)
+
+    def read_mask(self, operand: Operand) -> Term:
+        """Return the lane's bit of two SGPRs."""
+        if operand.file is RegisterFile.CONSTANT:
+            return self._term(BOOL, self._bit(_of(constant_operand(self, _NOTHING, operand.index, U64))))
+        return self._term(BOOL, self._bit(self._pair(operand.index)))
+
+    def write_mask(self, operand: Operand, value: Value) -> None:
+        """Write a mask."""
+        self._set_pair(operand.index, self._mask(z3.And(self._active(), _of(value))))
+
+    def read_scc(self) -> Term:
+        """Return SCC."""
+        return self._term(BOOL, z3.simplify(self.word(SCC_PLACE) != 0))
+
+    def write_scc(self, value: Value) -> None:
+        """Set SCC."""
+        self.registers[SCC_PLACE] = z3.simplify(z3.If(_of(value), z3.BitVecVal(1, 32), z3.BitVecVal(0, 32)))
+
+    def read_exec(self) -> Term:
+        """Return whether the lane is active."""
+        return self._term(BOOL, self._active())
+
+    def write_exec(self, value: Value) -> None:
+        """Set the active lanes."""
+        self._set_pair(EXEC, self._mask(z3.And(self._active(), _of(value))))
+
+    def permute(self, value: Value, lanes: Value) -> Term:
+        """Return another lane's value."""
+        return self._term(value.kind, self._moved("permute", _of(value), _of(lanes)))
+
+    def scatter(self, value: Value, lanes: Value) -> Term:
+        """Return the value moved to other lanes."""
+        operands = (_of(value), _of(lanes), self._pair(EXEC))
+        return self._term(value.kind, self._opaque("scatter", operands, [value.kind.bits])[0])
+
+    def pick(self, value: Value, lane: Value) -> Term:
+        """Return one lane's value."""
+        return self._term(value.kind, self._moved("pick", _of(value), _of(lane)))
+
+    def write_lane(self, operand: Operand, value: Value, lane: Value) -> None:
+        """Write one lane."""
+        place = (operand.file, operand.index)
+        here = z3.Extract(31, 0, self._symbols.lane) == _of(lane)
+        self.registers[place] = z3.simplify(z3.If(here, _of(value), self.word(place)))
+
+    def mask_bits(self, mask: Value) -> Term:
+        """Return a mask as a scalar."""
+        return self._term(U64, self._mask(_of(mask)))
+
+    def require(self, condition: Value, what: str) -> None:
+        """Note a condition."""
+        met = z3.If(_of(condition), z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
+        self.events.append(Event(f"require {what}", self._active(), (met,)))
+
+    def load(self, space: Space, address: Value, size: int, lanes: Value | None = None) -> tuple[Value, ...]:
+        """Load."""
+        happens = self._access(f"load {space} {size}", lanes, (_of(address),))
+        words = [self._loaded(_of(address), number) for number in range(max(1, size // 4))]
+        if size < 4:  # part of a word
+            words = [words[0] & ((1 << 8 * size) - 1)]
+        return tuple(self._term(U32, z3.simplify(z3.If(happens, word, z3.BitVecVal(0, 32)))) for word in words)
+
+    def store(
+        self, space: Space, address: Value, values: Sequence[Value], size: int, lanes: Value | None = None
+    ) -> None:
+        """Store."""
+        words = tuple(_of(value) for value in values)
+        if size < 4:  # part of a word
+            words = (z3.Extract(8 * size - 1, 0, words[0]),)
+        self._access(f"store {space} {size}", lanes, (_of(address), *words))
+
+    def atomic(
+        self,
+        space: Space,
+        address: Value,
+        kind: Kind,
+        combine: Combine,
+        data: Sequence[Value],
+        *,
+        lanes: Value | None = None,
+    ) -> Term:
+        """Replace memory; what was there depends on all lanes, which do the same in both programs or are told apart."""
+        del combine  # the instruction's, which is part of the event by its place
+        self._access(f"atomic {space} {kind.label}", lanes, (_of(address), *(_of(value) for value in data)))
+        return self._term(kind, z3.BitVec(f"atomic{self.accesses}", kind.bits))
+
+    def load_scalar(self, address: Value, count: int) -> tuple[Value, ...]:
+        """Load for the whole wave."""
+        self.accesses += 1
+        self.events.append(Event(f"scalar load {count}", z3.BoolVal(val=True), (_of(address),)))
+        return tuple(self._term(U32, self._loaded(_of(address), number)) for number in range(count))
+
+    def load_scalar_or_zero(self, address: Value, inside: Value) -> Term:
+        """Load one register or zero."""
+        self.accesses += 1
+        self.events.append(Event("scalar load 1", _of(inside), (_of(address),)))
+        return self._term(U32, z3.If(_of(inside), self._loaded(_of(address), 0), z3.BitVecVal(0, 32)))
+
+    def matrix(self, instruction: Instruction) -> None:
+        """Execute a matrix instruction: the same operands in all lanes give the same result."""
+        operands: list[z3.ExprRef] = []
+        for operand in instruction.sources:
+            if operand.file in _VECTORS:
+                operands += [self.word((operand.file, operand.index + number)) for number in range(operand.count)]
+            else:
+                operands.append(z3.BitVecVal(operand.index, 32))
+        destination = instruction.destinations[0]
+        name = f"{instruction.name} {instruction.matrix} {[operand.count for operand in instruction.sources]}"
+        results = self._opaque(name, tuple(operands), [32] * destination.count)
+        for number, result in enumerate(results):
+            self.registers[destination.file, destination.index + number] = result
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def word(self, place: Place) -> z3.BitVecRef:
+        """Return a register."""
+        if place not in self.registers:
+            self.registers[place] = z3.BitVec(f"{place[0].value}{place[1]}", 32)
+        return self.registers[place]
+
+    def _pair(self, index: int) -> z3.BitVecRef:
+        high, low = self.word((RegisterFile.SGPR, index + 1)), self.word((RegisterFile.SGPR, index))
+        return z3.simplify(z3.Concat(high, low))
+
+    def _set_pair(self, index: int, word: z3.BitVecRef) -> None:
+        self.registers[RegisterFile.SGPR, index] = z3.simplify(z3.Extract(31, 0, word))
+        self.registers[RegisterFile.SGPR, index + 1] = z3.simplify(z3.Extract(63, 32, word))
+
+    def _bit(self, word: z3.BitVecRef) -> z3.BoolRef:
+        return z3.simplify(z3.Extract(0, 0, z3.LShR(word, self._symbols.lane)) == 1)
+
+    def _active(self) -> z3.BoolRef:
+        return self._bit(self._pair(EXEC))
+
+    def _mask(self, truth: z3.BoolRef) -> z3.BitVecRef:
+        """Return a scalar that has the lane's truth as its bit; of the others nothing is known."""
+        (word,) = self._opaque("mask", (z3.simplify(truth),), [LANES])
+        self._symbols.facts.all.append(self._bit(word) == truth)
+        return word
+
+    def _opaque(self, what: str, operands: tuple[z3.ExprRef, ...], bits: Sequence[int]) -> tuple[z3.BitVecRef, ...]:
+        def is_same(hint: Opaque) -> bool:
+            return all(self._equal(*pair) for pair in zip(hint.operands, operands, strict=True))
+
+        found, _ = self._symbols.opaque(what, operands, bits, is_same, self.hints)
+        self.opaque.append(found)
+        return found.symbols
+
+    def _moved(self, what: str, word: z3.BitVecRef, lanes: z3.BitVecRef) -> z3.BitVecRef:
+        """Return another lane's value: no signalling NaN if that is proved of every lane's."""
+        (symbol,) = self._opaque(what, (word, lanes), [word.size()])
+        if word.size() == 32 and self._equal(is_quiet(word, 32), z3.BoolVal(val=True)):  # a float32, perhaps
+            self._symbols.facts.all.append(is_quiet(symbol, 32))
+        return symbol
+
+    def _access(self, what: str, lanes: Value | None, words: tuple[z3.BitVecRef, ...]) -> z3.BoolRef:
+        happens = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
+        self.accesses += 1
+        self.events.append(Event(what, happens, words))
+        return happens
+
+    def _loaded(self, address: z3.BitVecRef, number: int) -> z3.BitVecRef:
+        return self._symbols.facts.unknown(f"memory{self.accesses}_{number}", (address,), 32)
+
+    def _term(self, kind: Kind, word: z3.ExprRef) -> Term:
+        return Term(kind, word, self._symbols.facts)
+
+
+_NOTHING = Instruction(address=0, size=0, name="", encoding=None)  # type: ignore[arg-type]
+
+
+def _of(value: Value) -> z3.ExprRef:
+    assert isinstance(value, Term)
+    return value.term

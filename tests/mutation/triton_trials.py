@@ -1,0 +1,147 @@
+"""What kernels of the corpus are tried on beside their own trials: values and shapes that show a single slip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocmatrix.cases import Array
+from rocmatrix.emulator.hidden_arguments import Geometry
+from tests.corpus.specs import LANES, Needs, Spec
+from tests.corpus.trial import Trial, poisoned
+
+_NOTHINGS = 2
+_SOFTMAX_COLUMNS = 1024
+_FEW_ROUNDINGS = 2.0**-20
+"""Of a softmax of numbers near each other: an exponential and a division of a few ulp, a sum of positive numbers."""
+_SPIKE = 1000.0
+"""So far above the others that leaving it out of the maximum overflows."""
+_QUIET_AND_SIGNALLING = (0x7FC00000, 0xFFC12345, 0x7F800001, 0x7FBFFFFF, 0xFF800001)
+_LARGEST_FACTOR = 8
+
+
+def trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
+    """Return further trials of a kernel; none where there are none."""
+    if spec.kernel == "softmax":
+        yield from _softmax_trials(needs)
+    elif spec.kernel == "matmul":
+        yield from _product_trials(spec, needs)
+
+
+# -- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def _softmax_trials(needs: Needs) -> Iterator[Trial]:
+    random = np.random.default_rng(1)
+    for columns in (_SOFTMAX_COLUMNS, 770, 5, 1):
+        places = _spread(columns)
+        spikes = random.standard_normal((len(places), columns)).astype(np.float32)
+        spikes[np.arange(len(places)), places] = _SPIKE
+        yield _softmax(needs, "spikes", spikes, 0.0)
+    for columns, scale in ((_SOFTMAX_COLUMNS, 1.0), (511, 1e-3), (256, 0.0), (2, 4.0)):
+        near = (scale * random.standard_normal((3, columns))).astype(np.float32)
+        yield _softmax(needs, "near", near, _FEW_ROUNDINGS)
+    yield _softmax(needs, "special", _special_rows(random, 300), _FEW_ROUNDINGS)
+
+
+def _spread(columns: int) -> NDArray[np.int64]:
+    """Return places of which each bit of a lane's and a wave's number, and each of a lane's elements, decides some."""
+    powers = [1 << bit for bit in range(columns.bit_length())]
+    places = {0, columns - 1, *powers, *(power - 1 for power in powers), *(power * 3 for power in powers)}
+    return np.array(sorted(place for place in places if place < columns))
+
+
+def _special_rows(random: np.random.Generator, columns: int) -> NDArray[np.float32]:
+    """Return rows with a NaN of each kind at some place, infinities, denormals, zeros of both signs, and extremes."""
+    rows = [random.standard_normal(columns).astype(np.float32) for _ in range(14)]
+    for number, bits in enumerate(_QUIET_AND_SIGNALLING):
+        rows[number].view(np.uint32)[number * 67 % columns] = bits
+    rows[5][7] = np.inf
+    rows[6][11] = -np.inf
+    rows[7][:] = -np.inf
+    rows[8][:] = np.float32(1e-42) * np.arange(columns)
+    rows[9][:] = np.where(np.arange(columns) % 2, 0.0, -0.0)
+    rows[10][:] = np.float32(-3e38)
+    rows[11][::2] = np.float32(3e38)
+    rows[12][:] = -80.0 - np.arange(columns) / 8
+    rows[12][3] = 0.0
+    rows[13][:] = np.where(np.arange(columns) % 3, -100.0, 3.0)
+    return np.stack(rows)
+
+
+def _softmax(needs: Needs, name: str, x: NDArray[np.float32], rtol: float) -> Trial:
+    rows, columns = x.shape
+
+    def reference() -> Array:
+        with np.errstate(all="ignore"):  # NaN and infinities are meant
+            wide = x.astype(np.float64)
+            power = np.exp(wide - wide.max(axis=1, keepdims=True))
+            return np.asarray(power / power.sum(axis=1, keepdims=True))
+
+    return Trial(
+        name=f"{name}-{rows}x{columns}",
+        kernel=needs.kernel,
+        geometry=Geometry(grid=(rows, 1, 1), block=(LANES * needs.warps, 1, 1), dynamic_lds=needs.shared),
+        inputs=(x,),
+        out=poisoned(x.shape, np.float32),
+        scalars=(columns,),
+        reference=reference,
+        rtol=rtol,
+        atol=2.0**-126,
+        nothings=_NOTHINGS,
+    )
+
+
+# -- products --------------------------------------------------------------------------------------------------------
+
+
+def _product_trials(spec: Spec, needs: Needs) -> Iterator[Trial]:
+    tile = tuple(int(spec.constants[name]) for name in ("BM", "BN", "BK"))
+    for number, sizes in enumerate(_sizes(*tile)):
+        yield _product(spec, needs, sizes, infinite=False, seed=number)
+    yield _product(spec, needs, (tile[0] + 9, tile[1] + 6, tile[2] + 5), infinite=True, seed=99)
+    yield _product(spec, needs, (tile[0] - 3, tile[1] - 1, 2 * tile[2] - 1), infinite=True, seed=98)
+
+
+def _sizes(m: int, n: int, k: int) -> Iterator[tuple[int, int, int]]:
+    """Return M, N, K on both sides of each boundary of a tile, and along K also of each of a lane's elements."""
+    yield m, n, 0
+    for number in range(1, 2 * k + 2, 3):
+        yield (number * 11) % m + 1, (number * 7) % n + 1, number
+    for extra in (-1, 0, 1):
+        yield m + extra, n - extra, k + extra
+        yield 2 * m + extra, 1, 2 * k - extra
+        yield 1, 2 * n + extra, 3 * k + extra
+
+
+def _product(spec: Spec, needs: Needs, sizes: tuple[int, int, int], *, infinite: bool, seed: int) -> Trial:
+    """Return a product of small integers, whose sums are exact; with infinities where a neighbouring row begins."""
+    m, n, k = sizes
+    random = np.random.default_rng([*sizes, seed])
+    span = 2 * _LARGEST_FACTOR + 1
+    a, b = ((random.integers(0, span, size) - _LARGEST_FACTOR).astype(np.float16) for size in ((m, k), (k, n)))
+    if infinite:
+        a[1::2, : max(1, k // 4)] = np.inf
+        b[1::2, : max(1, n // 8)] = -np.inf
+
+    def reference() -> Array:
+        with np.errstate(all="ignore"):  # infinities are meant
+            return np.asarray(a.astype(np.float64) @ b.astype(np.float64))
+
+    tile_m, tile_n = int(spec.constants["BM"]), int(spec.constants["BN"])
+    return Trial(
+        name=f"exact-{m}x{n}x{k}{'-infinite' if infinite else ''}",
+        kernel=needs.kernel,
+        geometry=Geometry(
+            grid=(-(-m // tile_m), -(-n // tile_n), 1), block=(LANES * needs.warps, 1, 1), dynamic_lds=needs.shared
+        ),
+        inputs=(a, b),
+        out=poisoned((m, n), np.float32),
+        scalars=sizes,
+        reference=reference,
+        rtol=0.0,
+        atol=0.0,
+        nothings=_NOTHINGS,
+    )
