@@ -24,6 +24,9 @@ from huggingface_hub import CommitOperationAdd, HfApi
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
 from rocmatrix.cli.main import main
+from rocmatrix.errors import InputError
+from rocmatrix.hubserver.accounts import Accounts
+from rocmatrix.hubserver.hub import Hub
 from tests.system.hub import OWNER, STRANGER, WRITER, RunningHub, serving
 
 KERNEL = "kernel"
@@ -321,29 +324,28 @@ def test_a_fault_of_the_server_is_said_with_its_kind_and_without_its_folder(tmp_
 
 def test_git_of_a_killed_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next server takes over the folder, and its locks, when no git of the dead one can write any more."""
-    programs, begun, ended = tmp_path / "programs", tmp_path / "begun", tmp_path / "ended"
+    programs, begun, go = tmp_path / "programs", tmp_path / "begun", tmp_path / "go"
     programs.mkdir()
-    slow = f"touch {begun}; sleep 2; touch {ended}"
-    (programs / "git").write_text(f'#!/bin/sh\n[ "$1" = http-backend ] && {{ {slow}; }}\nexec {which("git")} "$@"\n')
+    held = f"touch {begun}; for i in $(seq 600); do [ -e {go} ] || sleep 0.05; done"
+    (programs / "git").write_text(f'#!/bin/sh\n[ "$1" = http-backend ] && {{ {held}; }}\nexec {which("git")} "$@"\n')
     (programs / "git").chmod(0o755)
     path = os.environ["PATH"]
-    with monkeypatch.context() as patched:
-        patched.setenv("PATH", f"{programs}{os.pathsep}{path}")
-        with served(tmp_path / "hub") as (process, api):
-            api.create_repo(NAME, repo_type=KERNEL)
-            asking = ["git", "ls-remote", f"{api.endpoint}/kernels/{NAME}"]
-            client = subprocess.Popen(asking, env={"PATH": path}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            deadline = time.monotonic() + SECONDS
-            while not begun.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
-            process.kill()
-            process.wait()
-            assert begun.exists()
-            assert not ended.exists(), "git outlives its server"
-            client.communicate(timeout=SECONDS)
-    with served(tmp_path / "hub") as (_, api):
-        assert ended.exists()
-        assert api.kernel_info(NAME).sha
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{path}")
+    with served(tmp_path / "hub") as (process, api):
+        api.create_repo(NAME, repo_type=KERNEL)
+        asking = ["git", "ls-remote", f"{api.endpoint}/kernels/{NAME}"]
+        client = subprocess.Popen(asking, env={"PATH": path}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + SECONDS
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        client.communicate(timeout=SECONDS)
+    monkeypatch.setattr("rocmatrix.hubserver.hub._DEAD_SERVER_SECONDS", 0.2)
+    with pytest.raises(InputError, match="git of a Hub that was killed still writes there"):
+        Hub(tmp_path / "hub", Accounts(()))
+    monkeypatch.undo()
+    go.touch()
+    Hub(tmp_path / "hub", Accounts(())).close()
 
 
 def test_locks_of_a_dead_server_are_gone_with_the_next_one(tmp_path: Path) -> None:

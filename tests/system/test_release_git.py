@@ -9,7 +9,6 @@ import random
 import shutil
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,8 +24,10 @@ from rocmatrix.release.api_hub import limit_requests
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.git_host import GitHost
 from rocmatrix.release.git_program import TimeLimits
+from rocmatrix.release.hub import Change
 from rocmatrix.release.publication import Released, Wanted
 from rocmatrix.release.stage import publish
+from rocmatrix.release.trees import file_of
 from rocmatrix.release.view import patient_view
 from rocmatrix.release.withdrawal import withdraw
 from tests.system.hub import READER, WRITER, RunningHub, serving
@@ -164,9 +165,14 @@ def test_a_gitignore_and_a_file_that_no_rule_puts_into_lfs_are_no_hindrance(tmp_
         hub.api().create_repo(REPOSITORY, repo_type=KERNEL)
         ignore = CommitOperationAdd(".gitignore", b"build/\n*.so\n")
         hub.api().create_commit(REPOSITORY, [ignore], commit_message="m", repo_type=KERNEL)
-        published = tree(hub, release(hub, source).commit)
+        head = release(hub, source).commit
+        published = tree(hub, head)
         assert [path for path in published if path.endswith(".so")]
         assert published["benchmarks/benchmark_large.py"].sha256
+        hiding = {".gitignore": file_of(b"*\n"), "folder/hidden": file_of(b"1")}
+        with host_of(hub) as host:
+            after = host.commit(REPOSITORY, BRANCH, Change(additions=hiding, deletions=(), message="m"), parent=head)
+        assert tree(hub, after).keys() == published.keys() | hiding.keys(), "nor one that is committed with them"
 
 
 # -- refusals ------------------------------------------------------------------------------------------------------
@@ -315,27 +321,25 @@ def test_a_server_that_leaves_an_object_out_does_not_hold_a_release_for_ever(
     with again(prepared, tmp_path / "one") as hub:
         hub.faults.plan(empty)
         begun = time.monotonic()
-        release(hub, source, wanted, limits=TimeLimits(network=15.0), said=said)
+        release(hub, source, wanted, limits=TimeLimits(network=10.0), said=said)
         assert hub.faults.happened == (empty,)
         assert references(hub)[1].keys() == {TAG, NEXT}
-        assert time.monotonic() - begun > 15.0, "it was stopped, and begun again"
-    assert any("did not complete in 15 secs" in line for line in said), said
+        assert time.monotonic() - begun > 10.0, "it was stopped, and begun again"
+    assert any("did not complete in 10 secs" in line for line in said), said
 
 
 def test_no_fault_of_one_request_leaves_half_a_release_by_git(
     prepared: Prepared, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     wanted = prepared.source.wanted()
-    faults = table(prepared.requests)
-    endings: Counter[str] = Counter()
+    faults, stopped = table(prepared.requests), 0
     for number, fault in enumerate(faults if pytestconfig.getoption("--long") else RANDOM.sample(faults, CASES)):
         with again(prepared, tmp_path / str(number)) as hub:
             hub.faults.plan(fault)
             try:
                 release(hub, prepared.source, wanted)
-                endings["released"] += 1
             except RocmatrixError:
-                endings["stopped"] += 1
+                stopped += 1
             assert hub.faults.happened == (fault,), f"{fault} did not happen"
             hub.faults.clear()
             require_old_or_new(hub, prepared)
@@ -344,7 +348,7 @@ def test_no_fault_of_one_request_leaves_half_a_release_by_git(
             assert tree(hub, BRANCH) == tree(hub, tags[NEXT]) == prepared.after, fault
             assert branches.keys() == {"main", BRANCH}, fault
             assert STAGING not in branches
-    assert endings["released"], endings
+    assert stopped < len(faults) / 2
 
 
 def test_a_release_by_git_that_is_killed_at_any_request_is_run_again(

@@ -141,10 +141,12 @@ class GitHost:
         """
         program = self._having(repository, parent)
         known = (commit for made, at, commit in self._made if made is change and at == parent)
+        commit = next(known, None)
         with _mended(repository):
-            commit = next(known, None) or make_commit(program, change, parent)
-            upload(program, commit, change.additions)
-            self._made.append((change, parent, commit))
+            if commit is None:
+                commit = make_commit(program, change, parent)
+                upload(program, commit, change.additions)
+                self._made.append((change, parent, commit))
             program.push(commit, _HEADS + branch, expected=parent)
         return commit
 

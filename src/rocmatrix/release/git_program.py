@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from rocmatrix.release.git_credential import USER
 from rocmatrix.release.git_failures import Failure, read_failure
 from rocmatrix.release.hub import MovedError, TransientError
 
+logging.getLogger("git").setLevel(logging.CRITICAL)  # GitPython repeats there what it raises
 ORIGIN = "origin"
 _UNADVERTISED = "unadvertised object"
 _PUSHED = "refs/rocmatrix/pushed"
@@ -27,6 +29,13 @@ _IDENTITY = {
     **{f"GIT_{who}_EMAIL": "rocmatrix@localhost" for who in ("AUTHOR", "COMMITTER")},
 }
 """Who commits and tags, where the caller's environment does not say it."""
+_FILTER = {
+    "filter.lfs.clean": "git-lfs clean -- %f",
+    "filter.lfs.smudge": "git-lfs smudge --skip -- %f",
+    "filter.lfs.process": "git-lfs filter-process --skip",
+    "filter.lfs.required": "true",
+}
+"""What ``git lfs install --skip-smudge`` of git-lfs 3.3 configures, without the hooks that it makes."""
 _UNSET = (
     "GIT_ASKPASS",
     "SSH_ASKPASS",
@@ -76,11 +85,7 @@ class GitProgram:
     """git in one repository of its own that knows one remote."""
 
     def __init__(self, folder: Path, host: Host) -> None:
-        """Make the repository.
-
-        Raises:
-            MissingRequirementError: git or git-lfs is not installed.
-        """
+        """Make the repository."""
         self._host = host
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,11 +96,7 @@ class GitProgram:
         self.repo = Repo(folder)
         self.repo.git.update_environment(**environment)
         self.repo.create_remote(ORIGIN, host.address)
-        try:
-            self.local("lfs", "install", "--local", "--skip-repo", "--skip-smudge")
-        except ReleaseError as err:
-            fix = "Install git-lfs, or release by the Hub's API."
-            raise MissingRequirementError(f"git-lfs does not work: {err.what}", fix=fix) from err
+        self._here: set[str] = set()
 
     def close(self) -> None:
         """End what git keeps running, and remove the repository."""
@@ -120,8 +121,13 @@ class GitProgram:
 
         A server that gives only what its references name is asked for all of them (git before protocol version 2).
         """
-        if self._has(commit):
+        if commit in self._here:
             return
+        if not self._has(commit):
+            self._fetch(commit)
+        self._here.add(commit)
+
+    def _fetch(self, commit: str) -> None:
         try:
             self.network("fetch", "-q", "--depth=1", "--no-tags", ORIGIN, commit)
         except ReleaseError as err:
@@ -235,6 +241,7 @@ def _environment(folder: Path, host: Host) -> Mapping[str, str]:
     home.mkdir(exist_ok=True)
     settings = {
         **host.settings,
+        **_FILTER,
         "core.autocrlf": "false",
         "core.fileMode": "false",
         "core.symlinks": "false",
