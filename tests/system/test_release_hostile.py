@@ -4,9 +4,11 @@ import datetime as dt
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +29,11 @@ from rocmatrix.hubserver.names import RepoType, repo_name
 from rocmatrix.hubserver.publishers import Publisher, Publishers
 from rocmatrix.release.api_hub import ApiHub, limit_requests
 from rocmatrix.release.credentials import Credential
+from rocmatrix.release.persistence import Patience
 from rocmatrix.release.publication import Released
+from rocmatrix.release.request_limits import RequestLimits
 from rocmatrix.release.stage import publish
+from rocmatrix.release.view import patient_view
 from rocmatrix.store import Store
 from tests.system.hub import OWNER, WRITER, RunningHub, serving
 from tests.system.release_source import REPOSITORY, Source, git, make_source
@@ -216,6 +221,35 @@ def test_what_answers_and_is_no_hub_is_said(source: Source) -> None:
         there = ApiHub(address, Credential(token=WRITER, source="a test"))
         with pytest.raises(ReleaseError, match="does not answer as a Hub does"):
             publish(wanted, there, store=source.store, emit=print, credential="a test", patience=QUICK)
+
+
+def dripping(listening: socket.socket) -> None:
+    """Answer one request after the other with a byte now and then, and never the last one."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+    while True:
+        try:
+            with listening.accept()[0] as connection:
+                connection.sendall(head)
+                for _ in range(1000):
+                    connection.sendall(b" ")
+                    time.sleep(0.02)
+        except OSError:  # the client has gone, or the test has ended
+            if listening.fileno() < 0:
+                return
+
+
+def test_a_server_that_never_comes_to_an_end_is_given_up() -> None:
+    """It is never silent; what ends it is the limit of a request as a whole."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=dripping, args=(listening,), daemon=True).start()
+        limit_requests(RequestLimits(silence=30.0, whole=0.3))
+        there = ApiHub(f"http://127.0.0.1:{listening.getsockname()[1]}", Credential(token=WRITER, source="a test"))
+        patience = Patience(attempts=2, first_wait=0.01)
+        try:
+            with pytest.raises(ReleaseError, match=r"the answer was not there in 0\.3 s \(2 attempts\)"):
+                patient_view(there, REPOSITORY, patience=patience).references()
+        finally:
+            limit_requests()
 
 
 # -- an output folder that is not what a run leaves ----------------------------------------------------------------

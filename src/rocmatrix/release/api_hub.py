@@ -38,6 +38,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 from rocmatrix.errors import MissingRequirementError, ReleaseError
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.hub import Change, MovedError, References, TransientError
+from rocmatrix.release.request_limits import RequestLimits, make_client
 from rocmatrix.release.trees import HubFile, LocalFile, Tree
 
 _KERNEL = "kernel"
@@ -45,12 +46,10 @@ _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _UNAUTHORIZED, _FORBIDDEN, _CONFLICT, _PRECONDITION = 401, 403, 409, 412
 _AT_ONCE = 8
 """Small files that are read at a time; huggingface_hub 2.4.0 downloads as many (``snapshot_download``)."""
-_REQUEST_SECONDS = 60.0
-"""Longest silence of a server within one request; huggingface_hub 2.4.0 has no limit of its own."""
 
 
-def limit_requests(seconds: float = _REQUEST_SECONDS) -> None:
-    """Give every request of huggingface_hub in this process a time limit, and no progress bars.
+def limit_requests(limits: RequestLimits | None = None) -> None:
+    """Give every request of huggingface_hub in this process time limits, and no progress bars.
 
     Raises:
         MissingRequirementError: Xet is on. With it huggingface_hub uploads in several commits, and does not fall back.
@@ -62,7 +61,7 @@ def limit_requests(seconds: float = _REQUEST_SECONDS) -> None:
         )
     disable_progress_bars()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-    set_client_factory(lambda: httpx2.Client(follow_redirects=True, timeout=httpx2.Timeout(seconds)))
+    set_client_factory(lambda: make_client(limits or RequestLimits()))
 
 
 class ApiHub:
