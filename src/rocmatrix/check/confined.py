@@ -17,7 +17,7 @@ import msgspec
 
 import rocmatrix
 from rocmatrix.check.comparison import LARGEST
-from rocmatrix.check.emulator_process import NEWS, Job, Line
+from rocmatrix.check.job import NEWS, Job, Line
 from rocmatrix.engine.interface import Command, Completed, Engine
 from rocmatrix.errors import CheckError, InputError
 from rocmatrix.records import CaseResult

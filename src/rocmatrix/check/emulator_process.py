@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from rocmatrix.cases import Array, Case
 from rocmatrix.check.comparison import LARGEST, Comparison, compare
+from rocmatrix.check.job import NEWS, Job, Line
 from rocmatrix.check.reader import CASES_NAME, import_file
 from rocmatrix.check.variation import variations
 from rocmatrix.emulator.device import Options
@@ -28,65 +29,13 @@ from rocmatrix.emulator.host.dtypes import as_bytes
 from rocmatrix.emulator.host.host import Call, ExtensionError, Host
 from rocmatrix.emulator.host.profiles import profile
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, EXACT_MATRICES, Numerics
-from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, UnsupportedError
+from rocmatrix.emulator.reports import Detector, Fault, FaultError, UnsupportedError
 from rocmatrix.errors import InputError, RocmatrixError
 from rocmatrix.records import CaseResult, KernelFinding
 
 OUT_SUFFIX = "_out"
-NEWS = "rocmatrix: a line was added to the report"
-"""What the process prints after each result."""
 _SEED_BITS = 64
 """Bits of a case's own seed; those of the check lie above them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """What one process does.
-
-    Attributes:
-        variant: path of the shared object.
-        libraries: stand-ins, in the order of loading.
-        tests: folder with ``cases.py``.
-        cases: names of the cases to run, in this order.
-        device: which profile the runtime plays.
-        report: file that lines are written to.
-        code_cache: folder for translated code; ``None`` for the reference interpreter.
-        seed: what random inputs, and orders of workgroups and waves, begin with.
-        limits: seconds that each case may take, by name.
-        exact: names of the cases whose matrix instructions are executed in exact arithmetic.
-        varied: names of the cases that run again in other orders and with other approximations.
-        detectors: what is looked for beside wrong numbers.
-    """
-
-    variant: str
-    libraries: tuple[str, ...]
-    tests: str
-    cases: tuple[str, ...]
-    device: str
-    report: str
-    code_cache: str | None = None
-    seed: int = 0
-    limits: Mapping[str, float] = field(default_factory=dict)
-    exact: tuple[str, ...] = ()
-    varied: tuple[str, ...] = ()
-    detectors: tuple[str, ...] = tuple(sorted(ALL_DETECTORS))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One line of the report.
-
-    Attributes:
-        began: the case that begins now.
-        result: of a case that ended.
-        unsupported: why nothing can be said of this variant: it needs what is not emulated.
-        refused: what is wrong with the variant's file, and what to do about it.
-    """
-
-    began: str | None = None
-    result: CaseResult | None = None
-    unsupported: str | None = None
-    refused: tuple[str, str | None] | None = None
 
 
 class _Difference(Exception):  # noqa: N818 - no error of ours: what a case came to

@@ -10,7 +10,7 @@ import numpy as np
 
 from rocmatrix.emulator.analysis import STATIC, Analysis, analyze
 from rocmatrix.emulator.code_object import CodeObject
-from rocmatrix.emulator.dispatch import Dispatch, make_dispatch
+from rocmatrix.emulator.dispatch import Dispatch, Setting, make_dispatch
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
@@ -142,19 +142,20 @@ class Device:
             UnsupportedError: the kernel did something that is not modelled.
         """
         options = options or Options()
-        tracker = Tracker(self._stores) if Detector.UNWRITTEN in options.detectors else None
-        dispatch = make_dispatch(
-            code.code_object.kernel(kernel),
-            image=code.address,
-            geometry=geometry,
-            arguments=arguments,
+        setting = Setting(
             memory=self.memory,
             number=next(self._dispatches),
             dynamic_stack=options.dynamic_stack,
             preloads=options.preloads,
             observer=observer,
-            tracker=tracker,
+            tracker=Tracker(self._stores) if Detector.UNWRITTEN in options.detectors else None,
         )
+        dispatch = make_dispatch(code.code_object.kernel(kernel), code.address, geometry, arguments, setting)
+        return self._execute(code, dispatch, options)
+
+    def _execute(self, code: LoadedCode, dispatch: Dispatch, options: Options) -> Execution:
+        """Execute a dispatch; what the detectors found goes into the result, or into the fault that ends it."""
+        kernel, tracker = dispatch.kernel.name, dispatch.tracker
         analysis = self._analysis(code, kernel, options.detectors & STATIC)
         try:
             execution = _execute(dispatch, self._program(self.memory, kernel), options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from rocmatrix.emulator.descriptor import PRELOAD_ENTRY
 from rocmatrix.emulator.hidden_arguments import NOT_EMULATED, Geometry, fill_hidden
 from rocmatrix.emulator.memory import Allocation, LocalMemory, Memory
 from rocmatrix.emulator.observer import Observer
+from rocmatrix.emulator.packet import dispatch_packet
 from rocmatrix.emulator.reports import UnsupportedError, WaveId
 from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.wave import Wave
@@ -148,19 +148,28 @@ class Dispatch:
         return [number for number, wanted in zip(workgroup, descriptor.workgroup_ids, strict=True) if wanted]
 
 
-def make_dispatch(
-    kernel: Kernel,
-    *,
-    image: int,
-    geometry: Geometry,
-    arguments: bytes,
-    memory: Memory,
-    number: int = 0,
-    dynamic_stack: int | None = None,
-    preloads: bool = True,
-    observer: Observer | None = None,
-    tracker: Tracker | None = None,
-) -> Dispatch:
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a launch finds, whatever it launches.
+
+    Attributes:
+        memory: the address space.
+        number: number of the dispatch in its queue.
+        dynamic_stack: bytes of scratch for each lane that a kernel without a known bound gets beyond its fixed size.
+        preloads: whether the firmware preloads arguments, where a kernel asks for it.
+        observer: who watches.
+        tracker: follows what was never written.
+    """
+
+    memory: Memory
+    number: int = 0
+    dynamic_stack: int | None = None
+    preloads: bool = True
+    observer: Observer | None = None
+    tracker: Tracker | None = None
+
+
+def make_dispatch(kernel: Kernel, image: int, geometry: Geometry, arguments: bytes, setting: Setting) -> Dispatch:
     """Prepare a launch: check it, and put arguments and packet into memory.
 
     Args:
@@ -168,43 +177,46 @@ def make_dispatch(
         image: address at which its code object is loaded.
         geometry: extents.
         arguments: the program's own arguments as they lie in the kernarg segment, up to the last of them.
-        memory: the address space.
-        number: number of the dispatch in its queue.
-        dynamic_stack: bytes of scratch for each lane that a kernel without a known bound gets beyond its fixed size.
-        preloads: whether the firmware preloads arguments, where the kernel asks for it.
-        observer: who watches.
-        tracker: follows what was never written.
+        setting: memory and everything else.
 
     Raises:
         InputError: extents or arguments do not fit the kernel.
         UnsupportedError: the kernel asks for something that is not modelled.
     """
     check_geometry(kernel, geometry)
-    descriptor = kernel.descriptor
-    private = _private_size(kernel, dynamic_stack)
-    kernarg = memory.allocate(_kernarg_size(kernel), "the kernel's arguments", writable=False)
-    kernarg.data[:] = np.frombuffer(kernarg_bytes(kernel, geometry, arguments), dtype=np.uint8)
-    if tracker is not None:
-        tracker.shadow_arguments(kernarg, kernel.metadata)
-    group = descriptor.group_size + geometry.dynamic_lds
-    content = _packet(kernel, image, geometry, kernarg, private=private, group=group)
-    packet = memory.allocate(len(content), "the dispatch packet", writable=False)
-    packet.data[:] = np.frombuffer(content, dtype=np.uint8)
-    preloading = preloads and descriptor.preload_length > 0
+    private = _private_size(kernel, setting.dynamic_stack)
+    group = kernel.descriptor.group_size + geometry.dynamic_lds
+    kernarg = _put_arguments(kernel, geometry, arguments, setting)
+    content = dispatch_packet(kernel, image, geometry, kernarg, private=private, group=group)
+    preloading = setting.preloads and kernel.descriptor.preload_length > 0
     return Dispatch(
         kernel=kernel,
         entry=image + kernel.entry + (PRELOAD_ENTRY if preloading else 0),
         geometry=geometry,
         kernarg=kernarg,
-        packet=packet,
-        memory=memory,
+        packet=_put(content, "the dispatch packet", setting.memory),
+        memory=setting.memory,
         private_size=private,
         group_size=group,
-        number=number,
+        number=setting.number,
         preloads=preloading,
-        observer=observer,
-        tracker=tracker,
+        observer=setting.observer,
+        tracker=setting.tracker,
     )
+
+
+def _put(content: bytes, name: str, memory: Memory) -> Allocation:
+    """Return memory that kernels only read, with this content."""
+    allocation = memory.allocate(len(content), name, writable=False)
+    allocation.data[:] = np.frombuffer(content, dtype=np.uint8)
+    return allocation
+
+
+def _put_arguments(kernel: Kernel, geometry: Geometry, arguments: bytes, setting: Setting) -> Allocation:
+    kernarg = _put(kernarg_bytes(kernel, geometry, arguments), "the kernel's arguments", setting.memory)
+    if setting.tracker is not None:
+        setting.tracker.shadow_arguments(kernarg, kernel.metadata)
+    return kernarg
 
 
 def _private_size(kernel: Kernel, dynamic_stack: int | None) -> int:
@@ -268,24 +280,3 @@ def check_geometry(kernel: Kernel, geometry: Geometry) -> None:
         wrong = "the grid has more work-items along one axis than 32 bits count"
     if wrong:
         raise InputError(f"{wrong} ({kernel.name})", fix="Change the extents of the launch.")
-
-
-def _packet(kernel: Kernel, image: int, geometry: Geometry, kernarg: Allocation, *, private: int, group: int) -> bytes:
-    """Return the 64 bytes of an AQL kernel dispatch packet (HSA Runtime, hsa_kernel_dispatch_packet_t)."""
-    sizes = [count * size for count, size in zip(geometry.grid, geometry.block, strict=True)]
-    address = image + kernel.descriptor_address
-    header = 2 | 1 << 8 | 2 << 9 | 2 << 11  # kernel dispatch, barrier bit, system acquire and release
-    return struct.pack(
-        "<HHHHHHIIIIIQQQQ",
-        header,
-        geometry.dimensions,
-        *geometry.block,
-        0,
-        *sizes,
-        private,
-        group,
-        address,
-        kernarg.address,
-        0,
-        0,
-    )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rocmatrix.check.confined import Follower, merge, outcome, read_lines
-from rocmatrix.check.emulator_process import NEWS, Line
+from rocmatrix.check.job import NEWS, Line
 from rocmatrix.engine.interface import Completed
 from rocmatrix.errors import CheckError, InputError
 from rocmatrix.records import CaseResult

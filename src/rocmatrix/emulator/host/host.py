@@ -97,11 +97,7 @@ class Host:
         hip = [path for path in libraries if HIP_LIBRARY.fullmatch(path.name)]
         self._hip = HipLibrary(hip[0], self._arena, profile, self._execute) if hip else None
         self._others = [ctypes.CDLL(str(path), mode=os.RTLD_LOCAL) for path in libraries[1:] if path not in hip]
-        try:
-            self._variant = ctypes.CDLL(str(variant), mode=os.RTLD_NOW | os.RTLD_LOCAL)
-        except OSError as err:
-            fix = "`rocmatrix audit PATH --json` lists the libraries and symbols that it asks for."
-            raise InputError(f"the loader does not take it: {err}", where=variant.name, fix=fix) from err
+        self._variant = _loaded(variant)
         self._check()
         self.schemas = {name: parse_schema(text) for name, text in self._torch.registrations.schemas.items()}
 
@@ -135,11 +131,7 @@ class Host:
         if len(values) > len(schema.parameters):
             what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
             raise InputError(what, fix="Give the arguments that the operator's schema has.")
-        self._launches, self._instructions, self._findings, self._unanalysed = [], 0, [], []
-        self._undefined = undefined
-        self._launch_options = replace(
-            self._options, numerics=numerics, seed=self._options.seed if seed is None else seed
-        )
+        self._begin(undefined, numerics, self._options.seed if seed is None else seed)
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:
@@ -152,6 +144,12 @@ class Host:
         finally:
             for handle in (*tensors.values(), *results):
                 self._torch.delete(handle)
+
+    def _begin(self, undefined: frozenset[str], numerics: Numerics, seed: int) -> None:
+        """Forget the call before."""
+        self._launches, self._instructions, self._findings, self._unanalysed = [], 0, [], []
+        self._undefined = undefined
+        self._launch_options = replace(self._options, numerics=numerics, seed=seed)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -263,6 +261,14 @@ class Host:
         if word is None:
             raise UnsupportedError(f"the default {text} of the parameter {parameter.name}")
         return self._torch.new_optional(word) if parameter.optional else word
+
+
+def _loaded(variant: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(variant), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as err:
+        fix = "`rocmatrix audit PATH --json` lists the libraries and symbols that it asks for."
+        raise InputError(f"the loader does not take it: {err}", where=variant.name, fix=fix) from err
 
 
 def _scalar(kind: str, value: Array) -> int | None:
