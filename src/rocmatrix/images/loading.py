@@ -103,7 +103,10 @@ def _shipped() -> Path:
 
 
 def _chosen(images: Iterable[ImageEntry], args: Mapping[str, str], rocm: str | None, recipe: str) -> ImageEntry:
-    """Return the last image that has these arguments and builds for this ROCm; later ones are newer."""
+    """Return the image that has these arguments and builds for this ROCm: the last one, as later ones are newer.
+
+    Images that build for any ROCm are not versions of one another, so arguments have to say which is meant.
+    """
     all_images = tuple(images)
     of_args = [one for one in all_images if args.items() <= one.args.items()]
     choices = "; ".join(_words(one.args) for one in all_images)
@@ -115,12 +118,11 @@ def _chosen(images: Iterable[ImageEntry], args: Mapping[str, str], rocm: str | N
         minors = ", ".join(dict.fromkeys(minor for one in of_args for minor in one.hip))
         what = f"the recipe {recipe} with {_words(args)} builds for ROCm {minors}, and not for {rocm}"
         raise InputError(what, where=recipe, fix=f"Its images are: {choices}. Choose by args, or another recipe.")
-    if len({frozenset(one.args) for one in of_rocm}) == 1 and all(one.hip for one in of_rocm) and rocm is not None:
-        return of_rocm[-1]
-    if len(of_rocm) > 1:
+    by_rocm = rocm is not None and all(one.hip for one in of_rocm)
+    if len(of_rocm) > 1 and not by_rocm:
         what = f"the recipe {recipe} with {_words(args)} could be any of {len(of_rocm)} images"
         raise InputError(what, where=recipe, fix=f"Say which by args: {choices}.")
-    return of_rocm[0]
+    return of_rocm[-1]
 
 
 def _words(args: Mapping[str, str]) -> str:
