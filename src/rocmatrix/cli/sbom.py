@@ -21,9 +21,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Write a bill of materials for each kernel."""
-    from rocmatrix.machine.extras import SBOM, require_extras  # noqa: PLC0415 - `--help` looks at nothing
+    from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
 
-    require_extras("sbom", SBOM)
+    require_extras("sbom", RELEASE)
     from rocmatrix.report.console import make_console  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.sbom_view import BillsDocument, show_bills  # noqa: PLC0415

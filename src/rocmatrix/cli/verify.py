@@ -59,7 +59,7 @@ def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
     from rocmatrix.signatures.verification import verify_bundle  # noqa: PLC0415
 
     if arguments.signer or arguments.trust_config:
-        require_extras("verify --signer", RELEASE)
+        require_extras("verify", RELEASE)
     elif absent_modules(RELEASE):
         return None
     trusted = cache(lambda: load_trust(arguments.trust_config))

@@ -25,8 +25,11 @@ class Extra:
     needed_by: str
 
 
-RELEASE = Extra(name="release", modules=("jinja2", "kernels"), needed_by="rehearse, release, yank, diff, why")
-SBOM = Extra(name="release", modules=("cyclonedx",), needed_by="sbom")
+RELEASE = Extra(
+    name="release",
+    modules=("cyclonedx", "jinja2", "kernels", "sigstore"),
+    needed_by="rehearse, release, sbom, yank, diff, why, verify --signer",
+)
 HUB = Extra(name="hub", modules=("dulwich", "jwt", "starlette", "uvicorn"), needed_by="rehearse, hub, --hub embedded")
 
 

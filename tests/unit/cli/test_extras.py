@@ -24,7 +24,7 @@ from rocmatrix.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 NOTHING = Extra(name="release", modules=("rocmatrix_is_without_this",), needed_by="why")
-PACKAGES = {"jwt": "pyjwt[crypto]", "kernels": "kernels==0.17.2"}
+PACKAGES = {"cyclonedx": "cyclonedx-python-lib", "jwt": "pyjwt[crypto]", "kernels": "kernels==0.17.2"}
 """Module -> what pyproject.toml asks for, where the names differ."""
 
 
@@ -35,6 +35,8 @@ PACKAGES = {"jwt": "pyjwt[crypto]", "kernels": "kernels==0.17.2"}
         ("diff v1.0.0", "release"),
         ("release --tag v1.0.0", "release"),
         ("yank v1.0.0 --reason wrong", "release"),
+        ("sbom", "release"),
+        ("verify acme/k --signer nobody", "release"),
         ("rehearse --tag v1.0.0", "release,hub"),
     ],
 )
