@@ -19,6 +19,7 @@ from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.reports import Detector
 
 POISON = 0x7B
+_FAR, _ALIGNED = 1 << 32, 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class Trial:
         rtol: relative tolerance; ``atol`` the absolute one.
         nothings: pointers behind the scalars that the kernel does not use.
         accumulates: whether the kernel adds to what the result's memory holds; else that counts as never written.
+        straddles: whether a multiple of 4 GiB lies in the middle of each argument, so that addresses carry.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Trial:
     atol: float
     nothings: int = 0
     accumulates: bool = False
+    straddles: bool = False
 
     @cached_property
     def want(self) -> NDArray[np.float64]:
@@ -67,12 +70,13 @@ class Trial:
         loaded = device.load(code)
         addresses = []
         for number, array in enumerate(self.inputs):
-            address = device.memory.reserve(array.nbytes)
+            address = self._place(device, array.nbytes)
             held = device.memory.allocate_at(address, array.nbytes, f"input {number}", writable=False)
             held.data[:] = np.frombuffer(array.tobytes(), dtype=np.uint8)
             addresses.append(address)
         written = self.accumulates or Detector.UNWRITTEN not in options.detectors
-        result = device.memory.allocate(self.out.nbytes, "the result", written=written)
+        place = self._place(device, self.out.nbytes)
+        result = device.memory.allocate_at(place, self.out.nbytes, "the result", written=written)
         result.data[:] = np.frombuffer(self.out.tobytes(), dtype=np.uint8)
         segment = struct.pack(f"<{len(addresses) + 1}Q", *addresses, result.address)
         segment += struct.pack(f"<{len(self.scalars)}i", *self.scalars)
@@ -82,6 +86,12 @@ class Trial:
         execution = replace(execution, findings=(*execution.findings, *device.unwritten(result, self.kernel)))
         got = result.data.view(self.out.dtype).reshape(self.out.shape).copy()
         return compare(got, self.want, rtol=self.rtol, atol=self.atol), execution, got
+
+    def _place(self, device: Device, size: int) -> int:
+        """Return where an argument lies."""
+        if not self.straddles:
+            return device.memory.reserve(size)
+        return device.memory.reserve(size, align=_FAR) - size // 2 // _ALIGNED * _ALIGNED
 
 
 def poisoned(shape: Sequence[int], dtype: type[np.generic] | np.dtype[np.generic]) -> Array:

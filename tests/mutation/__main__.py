@@ -34,6 +34,7 @@ def main() -> int:
                 seed=options.seed,
                 processes=options.processes,
                 thorough=options.thorough,
+                again=options.again,
             )
             sys.stderr.write(f"{subject.name}: {time.monotonic() - began:.0f} s\n")
     sys.stdout.write("\n".join([*table(results, thorough=options.thorough), ""]))
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
     parser.add_argument("--processes", type=int, default=2, help="that judge side by side (default: %(default)s)")
     parser.add_argument("--thorough", action="store_true", help="ask every detector, not the first that notices")
+    parser.add_argument("--again", action="store_true", help="try survivors again: trials or reasons were added")
     return parser
 
 

@@ -87,6 +87,7 @@ def run(
     seed: int = 0,
     processes: int = 2,
     thorough: bool = False,
+    again: bool = False,
 ) -> tuple[Result, ...]:
     """Judge the mutants of a subject that have no result yet; return all results.
 
@@ -98,12 +99,13 @@ def run(
         seed: of the sample.
         processes: that judge side by side.
         thorough: ask everything of each mutant.
+        again: judge survivors again, whose results are kept: there are more trials or reasons now.
     """
     chosen = list(mutants(subject.listing()))
     if sample is not None and sample < len(chosen):
         chosen = random.Random(seed).sample(chosen, sample)  # noqa: S311 - a reproducible choice
     known = _take_up(results, Header(subject=subject.name, identity=_identity(subject, thorough=thorough)))
-    rest = [mutant for mutant in chosen if mutant.key not in known]
+    rest = [mutant for mutant in chosen if mutant.key not in known or (again and known[mutant.key].survived)]
     if rest:
         with results.open("ab", buffering=0) as file:
             for result in _judged(subject, rest, cache, processes, thorough=thorough):

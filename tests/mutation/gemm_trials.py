@@ -81,6 +81,7 @@ def exact_trials(layouts: Layouts) -> Iterator[Trial]:
         yield exact_trial(layouts, shape)
     for shape in ((64, 64, 128), (40, 72, 256), (130, 52, 384)):
         yield exact_trial(layouts, shape, special=True)
+    yield replace(exact_trial(layouts, (50, 131, 256)), name="exact-straddling", straddles=True)
     yield exact_trial(layouts, (50, 66, 0))
     yield exact_trial(layouts, (130, 3, 64))
 

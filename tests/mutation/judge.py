@@ -13,6 +13,7 @@ from rocmatrix import digest
 from rocmatrix.emulator.analysis import analyze
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.numerics import Approximation, Numerics
 from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.errors import InputError
 from tests.corpus.trial import Trial
@@ -110,11 +111,7 @@ class Judge:
         self._cache = cache
         self._programs = MutantPrograms(cache, subject.image)
         self._thorough = thorough
-        options = [Options()] * len(subject.trials)
-        if subject.code.kernel(subject.kernel).descriptor.preload_length:
-            options.append(Options(preloads=False))  # the other entry, for firmware that does not preload
-        trials = [*subject.trials, subject.trials[0]][: len(options)]
-        self._reaches = tuple(map(self._reach, trials, options))
+        self._reaches = tuple(self._reach(*launch) for launch in _launches(subject))
         assert not analyze(subject.code, subject.kernel).findings, "the original is not silent"
 
     @property
@@ -169,6 +166,17 @@ class Judge:
                     if reach.shipped is shipped:
                         options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
                         yield shipped, partial(_launched, reach, code, programs, options)
+
+
+def _launches(subject: Subject) -> Iterator[tuple[Trial, Options]]:
+    """Return the trials, and some of them with other firmware, or at both ends of what reciprocals may give."""
+    for trial in subject.trials:
+        yield trial, Options()
+    if subject.code.kernel(subject.kernel).descriptor.preload_length:
+        yield subject.trials[0], Options(preloads=False)  # the other entry, for firmware that does not preload
+    for end in (Approximation.LOW, Approximation.HIGH) if subject.approximates else ():
+        for trial in subject.shipped:
+            yield trial, Options(numerics=Numerics(approximation=end))
 
 
 def _launched(reach: Reach, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:

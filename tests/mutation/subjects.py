@@ -32,6 +32,7 @@ class Subject:
         kernel: its name there.
         trials: launches that together reach all of its code, cheap ones first.
         shipped: those of them that a check of the kernel runs: its ``tests/cases.py``, or its trials in the corpus.
+        approximates: whether it computes with reciprocals and the like, so that both ends of 1 ulp are tried too.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Subject:
     kernel: str
     trials: tuple[Trial, ...]
     shipped: tuple[Trial, ...] = ()
+    approximates: bool = False
 
     @property
     def entry(self) -> int:
@@ -100,9 +102,17 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
             own = tuple(make(spec, needs) for make in (spec.trial, *spec.more))
             code = read_code_object((folder / f"{spec.name}.co").read_bytes(), spec.name)
             trials = (*own, *trials_for(spec, needs))
-            yield Subject(name=spec.name, code=code, kernel=needs.kernel, trials=trials, shipped=own)
+            yield Subject(
+                name=spec.name,
+                code=code,
+                kernel=needs.kernel,
+                trials=trials,
+                shipped=own,
+                approximates=spec.kernel in _APPROXIMATE,
+            )
 
 
+_APPROXIMATE = ("softmax", "layer_norm", "attention")
 TRITON = ("matmul-fp16-64x64x32-w4", "softmax")
 SUBJECTS: Mapping[str, Callable[[Path], Iterator[Subject]]] = {
     "gemm": gemm_subjects,

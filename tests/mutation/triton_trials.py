@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ def _softmax_trials(needs: Needs) -> Iterator[Trial]:
     for columns, scale in ((_SOFTMAX_COLUMNS, 1.0), (511, 1e-3), (256, 0.0), (2, 4.0)):
         near = (scale * random.standard_normal((3, columns))).astype(np.float32)
         yield _softmax(needs, "near", near, _FEW_ROUNDINGS)
+    many = random.standard_normal((3, 700)).astype(np.float32)
+    yield replace(_softmax(needs, "straddling", many, _FEW_ROUNDINGS), straddles=True)
     yield _softmax(needs, "special", _special_rows(random, 300), _FEW_ROUNDINGS)
 
 
@@ -101,6 +104,7 @@ def _product_trials(spec: Spec, needs: Needs) -> Iterator[Trial]:
     tile = tuple(int(spec.constants[name]) for name in ("BM", "BN", "BK"))
     for number, sizes in enumerate(_sizes(*tile)):
         yield _product(spec, needs, sizes, infinite=False, seed=number)
+    yield replace(_product(spec, needs, (tile[0] + 3, 53, 3 * tile[2] + 3), infinite=False, seed=97), straddles=True)
     yield _product(spec, needs, (tile[0] + 9, tile[1] + 6, tile[2] + 5), infinite=True, seed=99)
     yield _product(spec, needs, (tile[0] - 3, tile[1] - 1, 2 * tile[2] - 1), infinite=True, seed=98)
 
