@@ -7,7 +7,7 @@ set -euo pipefail
 
 toolkit=$(cd "$GITHUB_ACTION_PATH/../../.." && pwd)
 if [[ -n $TOOLKIT_REF ]]; then
-  if ! [[ $TOOLKIT_REF =~ ^[0-9a-f]{40}$ && $TOOLKIT_REPOSITORY =~ ^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$ ]]; then
+  if ! [[ $TOOLKIT_REF =~ ^[0-9a-f]{40}$ && $TOOLKIT_REPOSITORY =~ ^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$ ]]; then
     echo "toolkit-ref takes the full hash of a commit (40 hexadecimal digits), and toolkit-repository OWNER/NAME" >&2
     exit 2
   fi
