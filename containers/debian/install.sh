@@ -17,7 +17,7 @@ path-exclude=/usr/share/info/*
 path-exclude=/usr/share/locale/*
 force-unsafe-io
 END
-apt_get update
+apt_get update --error-on=any
 export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2046 # one word for each package
 apt_get install --yes --allow-downgrades $(cat /context/apt)
