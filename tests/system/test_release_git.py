@@ -223,10 +223,10 @@ def test_a_push_in_between_begins_the_release_anew(prepared: Prepared, tmp_path:
         theirs: dict[str, bytes] = {}
 
         class Interrupting(GitHost):
-            def create_branch(self, repository: str, branch: str, commit: str) -> None:
-                super().create_branch(repository, branch, commit)
-                if not theirs:
+            def commit(self, repository: str, branch: str, change: Change, *, parent: str) -> str:
+                if branch == BRANCH and not theirs:  # after the last look at the branch, right before the push
                     theirs.update(others(hub, "torch213-cxx11-cu129-x86_64-linux"))
+                return super().commit(repository, branch, change, parent=parent)
 
         host = Interrupting(f"{hub.endpoint}/kernels", Credential(token=WRITER, source="a test"))
         try:

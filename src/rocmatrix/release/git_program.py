@@ -165,12 +165,14 @@ class GitProgram:
                 no_verify=True,
                 force_with_lease=f"{full}:{expected or ''}",
             )
+            refused = [info.summary for info in done if info.flags & info.ERROR]
+            if refused:  # why is in these lines alone: --porcelain has git say it there and not with its error
+                raise self._meaning("; ".join(refused))
             done.raise_if_error()
         except GitCommandError as err:
             raise self._failure(err) from err
-        refused = [info for info in done if info.flags & info.ERROR]
-        if refused or not done:  # git said so on standard output alone, and GitPython 3.2.1 raises nothing
-            raise self._meaning("; ".join(info.summary for info in refused) or "git pushed nothing")
+        if not done:
+            raise self._meaning("git pushed nothing")
 
     def _run(self, arguments: tuple[str, ...], seconds: float) -> str:
         try:
