@@ -78,6 +78,11 @@ def test_there_are_no_more_than_github_shows(project: Path) -> None:
     assert len(failure_annotations(failed(project, many), {"GITHUB_WORKSPACE": str(project)})) == MOST
 
 
+def test_an_error_that_a_log_has_twice_is_one(tmp_path: Path) -> None:
+    (tmp_path / "build.log").write_text(LOG)
+    assert [error.location.line for error in compiler_errors(tmp_path / "build.log")] == [41, 3, 60]
+
+
 def test_a_log_that_is_not_there_has_no_errors(tmp_path: Path) -> None:
     assert compiler_errors(tmp_path / "no.log") == ()
 
