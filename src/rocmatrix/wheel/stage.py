@@ -85,25 +85,27 @@ def make_wheels(
     if request.name is not None and len(asked) > 1:
         fix = "Choose one kernel with --only."
         raise InputError(f"one name for the kernels {', '.join(sorted(asked))}", where="--name", fix=fix)
-    ready = [
-        _make(request, unit, kernels[unit.kernel], source_root=source_root, store=store, emit=emit)
-        for unit in request.units
-    ]
-    made = []
-    for unit, name, content in ready:
-        folder = request.folder or store.kernel_folder(unit.kernel) / "wheels"
-        path = folder / name.file
-        atomic.write_file(path, content)
-        wanted = f"{name.distribution}=={name.version}"
-        made.append(
-            MadeWheel(unit=unit.id, path=str(path), requirement=wanted, size=len(content), digest=of_bytes(content))
-        )
-    return tuple(made)
+    with store.scratch("wheel") as scratch:  # not in memory: variants may be large, and are many
+        ready = []
+        for unit in request.units:
+            name, content = _make(request, unit, kernels[unit.kernel], source_root=source_root, store=store, emit=emit)
+            (scratch / unit.id).write_bytes(content)
+            ready.append((unit, name))
+        return tuple(_place(request, unit, name, scratch / unit.id, store) for unit, name in ready)
+
+
+def _place(request: WheelRequest, unit: Unit, name: WheelName, made: Path, store: Store) -> MadeWheel:
+    """Bring a finished wheel to where it goes."""
+    content = made.read_bytes()
+    path = (request.folder or store.kernel_folder(unit.kernel) / "wheels") / name.file
+    atomic.write_file(path, content)
+    wanted = f"{name.distribution}=={name.version}"
+    return MadeWheel(unit=unit.id, path=str(path), requirement=wanted, size=len(content), digest=of_bytes(content))
 
 
 def _make(
     request: WheelRequest, unit: Unit, kernel: PlannedKernel, *, source_root: Path, store: Store, emit: Emit
-) -> tuple[Unit, WheelName, bytes]:
+) -> tuple[WheelName, bytes]:
     collected = _collected(unit, store)
     version: Version = release_version(request.tag, kernel.name, kernel.version)
     portable = _is_portable(unit, collected, store)
@@ -120,7 +122,7 @@ def _make(
     files = {f"{module}/{path}": content for path, content in payload.items()}
     files[f"{info}/METADATA"] = core_metadata(name, unit, metadata, manifest, repository=kernel.repo_id)
     files[f"{info}/WHEEL"] = wheel_file(name)
-    return unit, name, build_archive(files, info)
+    return name, build_archive(files, info)
 
 
 def _collected(unit: Unit, store: Store) -> CollectedVariant:
