@@ -21,7 +21,7 @@ cxx-flags = ["-DSCALE_ADD_BINDING=1"]
 backend = "rocm"
 depends = ["torch"]
 rocm-archs = ["gfx942", "gfx90a"]
-hip-flags = ["-mcode-object-version=5", "--offload-compress"]
+hip-flags = ["-mcode-object-version=5"]
 include = ["scale"]
 src = ["scale/scale.hip", "scale/scale.h"]
 """
