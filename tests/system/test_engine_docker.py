@@ -164,7 +164,7 @@ def test_what_a_build_must_not_do_fails_with_a_reason_and_harms_nothing(bench: B
 
 def test_what_a_command_left_running_is_ended_with_it(bench: Bench) -> None:
     done = bench.run("sleep 300 & setsid sleep 300 & (setsid sh -c 'sleep 300' &) ; echo left")
-    assert done.output == "left\n"
+    assert (done.returncode, done.output) == (0, "left\n"), done
     assert "sleep" not in bench.run("cat /proc/[0-9]*/comm").output
 
 
