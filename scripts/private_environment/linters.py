@@ -26,7 +26,8 @@ def linters(repository: Path) -> Iterator[Linter]:
     yield Linter(command=("ruff", "check"))
     yield Linter(command=("mypy",))
     yield Linter(command=("lint-imports",))
-    scripts = tuple(sorted((repository / "containers").glob("*/*.sh")))
+    places = ("containers", ".github/actions", "src/rocmatrix/workflows/stand_ins")
+    scripts = tuple(path for place in places for path in sorted((repository / place).glob("*/*.sh")))
     if scripts:
         yield Linter(command=("shellcheck",), files=scripts)
     workflows = tuple(sorted((repository / ".github" / "workflows").glob("*.y*ml")))

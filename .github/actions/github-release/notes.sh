@@ -3,8 +3,8 @@
 set -euo pipefail
 
 # the same kernel's tags: `v*`, or `<name>-v*` where a repository holds several
-pattern=v[0-9]*
-[[ $TAG =~ ^(.+-)v[0-9] ]] && pattern=${BASH_REMATCH[1]}v[0-9]*
+pattern='v[0-9]*'
+[[ $TAG =~ ^(.+-)v[0-9] ]] && pattern="${BASH_REMATCH[1]}v[0-9]*"
 previous=$(git describe --tags --abbrev=0 --match "$pattern" "$TAG^" 2>/dev/null || true)
 notes=$RUNNER_TEMP/release-notes.md
 {

@@ -2,6 +2,7 @@
 # Commit the named files on a branch of our own and open a pull request for it, unless nothing changed.
 set -euo pipefail
 
+# shellcheck disable=SC2153 # PATHS is the action's input
 mapfile -t paths < <(sed '/^[[:space:]]*$/d' <<<"$PATHS")
 git add -- "${paths[@]}"
 if ! git diff --quiet; then
