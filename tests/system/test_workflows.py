@@ -6,9 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -353,3 +355,48 @@ def test_an_action_that_nothing_stands_in_for_is_named(tmp_path: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     assert "the workflow uses acme/deploy, which a rehearsal has no stand-in for" in done.stderr
+
+
+MINT = """
+import os, sys
+from rocmatrix.release.credentials import find_credential
+found = find_credential(os.environ["HF_ENDPOINT"])
+print(found.source, found.token is not None)
+"""
+
+
+def test_a_job_with_the_permission_mints_its_identity_and_the_hub_takes_it(tmp_path: Path) -> None:
+    """The variables that GitHub sets with ``id-token: write``, an endpoint that mints, the Hub's own exchange."""
+    asked: list[tuple[str, str]] = []
+    with trusting_hub("acme/scale", tmp_path / "hub", source="acme/source") as hub:
+
+        class Minting(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append((self.path, self.headers["Authorization"]))
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(json.dumps({"value": hub.identity_token}).encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Minting) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            variables = {
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "PYTHONPATH": str(ROOT / "src"),
+                "GITHUB_ACTIONS": "true",
+                "ACTIONS_ID_TOKEN_REQUEST_URL": f"http://127.0.0.1:{server.server_port}/token?api-version=2.0",
+                "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "request",
+                "HF_OIDC_RESOURCE": "kernels/acme/scale",
+                "HF_ENDPOINT": hub.endpoint,
+            }
+            done = subprocess.run(
+                [sys.executable, "-c", MINT], env=variables, capture_output=True, text=True, check=False, timeout=60
+            )
+            server.shutdown()
+    assert done.stdout == "trusted publishing (HF_OIDC_RESOURCE) True\n", done.stderr
+    ((path, authorization),) = asked
+    assert path.startswith("/token?audience=http")
+    assert authorization == "Bearer request"
