@@ -46,19 +46,18 @@ def site_of(root: Path, engine: DockerEngine, *, pause: float = 0.0) -> Iterator
         engine.close()
 
 
-def ours(client: DockerClient) -> list[str]:
-    """Return what rocmatrix has in an engine: containers and volumes of any owner."""
-    containers = [
-        f"container {one['Id'][:12]}" for one in client.api.containers(all=True, filters={"label": OWNER_LABEL})
-    ]
-    volumes = client.api.volumes(filters={"label": OWNER_LABEL})["Volumes"] or []
+def ours(client: DockerClient, owner: str | None = None) -> list[str]:
+    """Return what rocmatrix has in an engine: containers and volumes of one owner, or of any."""
+    label = f"{OWNER_LABEL}={owner}" if owner else OWNER_LABEL
+    containers = [f"container {one['Id'][:12]}" for one in client.api.containers(all=True, filters={"label": label})]
+    volumes = client.api.volumes(filters={"label": label})["Volumes"] or []
     return [*containers, *(f"volume {one['Name'][:12]}" for one in volumes)]
 
 
-def left_after(client: DockerClient, before: list[str], seconds: float = 20.0) -> list[str]:
+def left_after(client: DockerClient, before: list[str], owner: str | None = None, seconds: float = 20.0) -> list[str]:
     """Return what is there that was not there before, once it had time to go."""
     deadline = time.monotonic() + seconds
-    while (left := sorted(set(ours(client)) - set(before))) and time.monotonic() < deadline:
+    while (left := sorted(set(ours(client, owner)) - set(before))) and time.monotonic() < deadline:
         time.sleep(0.1)
     return left
 

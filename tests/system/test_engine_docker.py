@@ -11,6 +11,7 @@ import pytest
 
 from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.interface import Command, Completed
+from rocmatrix.engine.owner import this_process
 from rocmatrix.engine.paths import Place
 from rocmatrix.errors import BuildError
 from tests.system.docker_bed import Bed, make_base
@@ -18,6 +19,7 @@ from tests.system.engine_site import LIMITS, left_after, make_engine, ours
 
 pytestmark = pytest.mark.needs_docker
 
+ME = str(this_process())
 SECRET = "hf_engine_test_2f6b1f0c"  # noqa: S105 - planted, and opens nothing
 
 
@@ -65,7 +67,7 @@ def bench(image: str, docker_engine: Bed, tmp_path_factory: pytest.TempPathFacto
     for name in ("project", "work", "output"):
         (folder / name).mkdir()
     (folder / "project" / "kernel.hip").write_text("a kernel\n")
-    before = ours(docker_engine.client)
+    before = ours(docker_engine.client, ME)
     os.environ["HF_TOKEN"] = SECRET
     engine = make_engine(image)
     try:
@@ -73,7 +75,7 @@ def bench(image: str, docker_engine: Bed, tmp_path_factory: pytest.TempPathFacto
     finally:
         del os.environ["HF_TOKEN"]
         engine.close()
-    assert left_after(docker_engine.client, before) == []
+    assert left_after(docker_engine.client, before, ME) == []
 
 
 def test_sources_are_there_and_results_come_back(bench: Bench) -> None:
@@ -216,21 +218,21 @@ def test_one_command_that_takes_the_container_with_it_costs_the_others_nothing(b
 
 
 def test_commands_of_a_room_share_one_container_and_questions_take_it_too(image: str, docker_engine: Bed) -> None:
-    before = ours(docker_engine.client)
+    before = ours(docker_engine.client, ME)
     engine = make_engine(image)
     try:
         engine.run(Command(argv=("true",), cwd=Path("/"), timeout=30.0))
         for _ in range(2):
             engine.run(Command(argv=("true",), cwd=Path("/"), timeout=30.0, room="kernel"))
-        assert len([one for one in set(ours(docker_engine.client)) - set(before) if "container" in one]) == 1
+        assert len([one for one in set(ours(docker_engine.client, ME)) - set(before) if "container" in one]) == 1
         engine.release("kernel")
-        assert left_after(docker_engine.client, before) == []
+        assert left_after(docker_engine.client, before, ME) == []
     finally:
         engine.close()
 
 
 def test_an_interrupt_ends_what_runs_and_what_is_started_later(image: str, docker_engine: Bed) -> None:
-    before = ours(docker_engine.client)
+    before = ours(docker_engine.client, ME)
     engine = make_engine(image)
     started = threading.Event()
     command = Command(
@@ -247,11 +249,11 @@ def test_an_interrupt_ends_what_runs_and_what_is_started_later(image: str, docke
     assert engine.run(replace(command, argv=("sleep", "100"))).returncode != 0
     assert time.monotonic() - clock < 60
     engine.close()
-    assert left_after(docker_engine.client, before) == []
+    assert left_after(docker_engine.client, before, ME) == []
 
 
 def test_a_failed_command_can_be_looked_at_where_it_failed(image: str, docker_engine: Bed) -> None:
-    before = ours(docker_engine.client)
+    before = ours(docker_engine.client, ME)
     engine = make_engine(image, keep=True)
     done = engine.run(
         Command(argv=("sh", "-c", "echo seen > /rocmatrix/out/trace; exit 1"), cwd=Path("/"), timeout=30.0)
@@ -264,13 +266,13 @@ def test_a_failed_command_can_be_looked_at_where_it_failed(image: str, docker_en
         assert output == b"seen\n"
     finally:
         docker_engine.client.api.remove_container(container, force=True, v=True)
-    assert left_after(docker_engine.client, before) == []
+    assert left_after(docker_engine.client, before, ME) == []
 
 
 def test_with_keep_what_went_well_is_removed(image: str, docker_engine: Bed) -> None:
-    before = ours(docker_engine.client)
+    before = ours(docker_engine.client, ME)
     engine = make_engine(image, keep=True)
     done = engine.run(Command(argv=("true",), cwd=Path("/"), timeout=30.0))
     engine.close()
     assert done.kept is None
-    assert left_after(docker_engine.client, before) == []
+    assert left_after(docker_engine.client, before, ME) == []
