@@ -53,7 +53,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "--strict-markers",
         *arguments,
     ]
-    variables = os.environ | {"PYTHONPATH": str(REPOSITORY)}  # conftest.py uses other modules of the tests
+    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])  # conftest.py uses other modules of the tests
+    variables = os.environ | {"PYTHONPATH": paths}
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False, timeout=60)
 
 
