@@ -113,6 +113,14 @@ def table(requests: tuple[str, ...]) -> list[Fault]:
     return faults
 
 
+def require_happened(hub: RunningHub, fault: Fault) -> None:
+    """Two commits of the same second are one, and its files are asked for once: then the last request is not made."""
+    made = sum(exchange.endpoint == fault.endpoint for exchange in hub.traffic.exchanges)
+    assert hub.faults.happened == (fault,) or (not hub.faults.happened and made == fault.skip), (
+        f"{fault} did not happen"
+    )
+
+
 def chosen(prepared: Prepared, config: pytest.Config) -> list[Fault]:
     faults = table(prepared.requests)
     if config.getoption("--long"):
@@ -135,7 +143,7 @@ def test_no_fault_of_one_request_leaves_half_a_release(
                 endings["released"] += 1
             except ReleaseError:
                 endings["stopped"] += 1
-            assert hub.faults.happened == (fault,), f"{fault} did not happen"
+            require_happened(hub, fault)
             hub.faults.clear()
             require_old_or_new(hub, prepared)
             release(hub, prepared.source, wanted)
