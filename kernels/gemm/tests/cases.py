@@ -108,6 +108,16 @@ def normal_scales(*shape: int) -> Factory:
     return lambda random: random.standard_normal(shape).astype(np.float32)
 
 
+def integer_fp8(*shape: int) -> Factory:
+    """Make integers from -8 to 8, whose products and sums are exact in float32."""
+    return lambda random: random.integers(-8, 9, shape).astype(np.float32).astype(ml_dtypes.float8_e4m3fnuz)
+
+
+def integer_scales(*shape: int) -> Factory:
+    """Make integers from -4 to 4, zero left out."""
+    return lambda random: (random.integers(1, 5, shape) * random.choice((-1, 1), shape)).astype(np.float32)
+
+
 def constant_scales(value: float, *shape: int) -> Factory:
     """Make one scale everywhere."""
     return lambda _random: np.full(shape, value, dtype=np.float32)
@@ -194,4 +204,24 @@ def special_cases() -> Iterator[Case]:
     )
 
 
-CASES: list[Case] = [*normal_cases(), *special_cases()]
+def edge_cases() -> Iterator[Case]:
+    """Results that end at each of the columns that a lane stores beside each other, in each part of a wavefront's tile.
+
+    Every step is exact, so that one wrong bit fails.
+    """
+    for number, layouts in enumerate(["nn", "nt", "tn", "tt"] * 3):
+        part, columns = number // 3, number % 3 + 1
+        m, n, k = shape = (64 - number, 16 * part + 4 * ((part + columns) % 4) + columns, 2 * SCALE_BLOCK)
+        yield make_case(
+            "edge",
+            shape,
+            layouts,
+            a=integer_fp8(m, k),
+            b=integer_fp8(k, n),
+            a_scale=integer_scales(scale_blocks(k), m),
+            b_scale=integer_scales(scale_blocks(k), scale_blocks(n)),
+            exact=True,
+        )
+
+
+CASES: list[Case] = [*normal_cases(), *special_cases(), *edge_cases()]
