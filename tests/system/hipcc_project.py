@@ -71,8 +71,8 @@ BINDING_CPP = """\
 
 void scale_add(at::Tensor& out, const at::Tensor& input, double factor, int64_t stream) {
   TORCH_CHECK(out.sizes() == input.sizes(), "scale_add: out has shape ", out.sizes(), ", input ", input.sizes());
-  const int error = launch_scale(out.mutable_data_ptr<float>(), input.const_data_ptr<float>(), static_cast<float>(factor),
-                                 input.numel(), reinterpret_cast<void*>(stream));
+  const int error = launch_scale(out.mutable_data_ptr<float>(), input.const_data_ptr<float>(),
+                                 static_cast<float>(factor), input.numel(), reinterpret_cast<void*>(stream));
   TORCH_CHECK(error == 0, "scale_add: HIP says ", error, ": ", scale_error(error));
 }
 
