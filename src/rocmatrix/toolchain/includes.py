@@ -16,7 +16,8 @@ _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(?:include|include_next|import)\b[ \t]*
 _NAME = re.compile(rb'(?:"([^"\n]+)"|<([^>\n]+)>)')
 _UNREADABLE = re.compile(rb"__has_include|__has_embed|^[ \t]*#[ \t]*embed\b", re.MULTILINE)
 _CONTINUED = re.compile(rb"\\\r?\n")
-_COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_TOKEN = re.compile(rb'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+"""A string, a comment to the end of its line, or one in ``/* */``: what begins within another of them is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +37,7 @@ class Include:
 
 def read_includes(text: bytes) -> tuple[Include, ...]:
     """Return the includes of a file in order; those in conditions that may not hold are among them."""
-    blank = _COMMENT.sub(lambda comment: b" " + b"\n" * comment[0].count(b"\n"), text)
-    found = []
-    for match in _DIRECTIVE.finditer(blank):
-        named = _NAME.match(match[1])
-        name = (named[1] or named[2]).decode(errors="replace") if named else None
-        quoted = bool(named and named[1] is not None)
-        found.append(Include(name=name, quoted=quoted, line=blank.count(b"\n", 0, match.start()) + 1))
-    return tuple(found)
+    return tuple(_directives(_TOKEN.sub(_blank, text)))
 
 
 def included_files(source: Path, folders: Sequence[Path]) -> frozenset[Path]:
@@ -59,7 +53,8 @@ def included_files(source: Path, folders: Sequence[Path]) -> frozenset[Path]:
     while waiting:
         path = waiting.pop()
         text = path.read_bytes()
-        includes = read_includes(_CONTINUED.sub(b" ", text))
+        joined = _CONTINUED.sub(b" ", text)
+        includes = (*read_includes(joined), *_directives(joined))  # what only looks like a comment hides no include
         if _UNREADABLE.search(text) or any(include.name is None for include in includes):
             return frozenset({*seen, *_all_files(folders)})
         for include in includes:
@@ -68,6 +63,19 @@ def included_files(source: Path, folders: Sequence[Path]) -> frozenset[Path]:
                     seen.add(found)
                     waiting.append(found)
     return frozenset(seen)
+
+
+def _blank(token: re.Match[bytes]) -> bytes:
+    """Return a string as it is, and of a comment only its lines."""
+    return b" " + b"\n" * token[0].count(b"\n") if token[0].startswith(b"/") else token[0]
+
+
+def _directives(text: bytes) -> Iterator[Include]:
+    for match in _DIRECTIVE.finditer(text):
+        named = _NAME.match(match[1])
+        name = (named[1] or named[2]).decode(errors="replace") if named else None
+        quoted = bool(named and named[1] is not None)
+        yield Include(name=name, quoted=quoted, line=text.count(b"\n", 0, match.start()) + 1)
 
 
 def _candidates(includer: Path, include: Include, folders: Sequence[Path]) -> Iterator[Path]:

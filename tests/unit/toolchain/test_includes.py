@@ -32,6 +32,16 @@ def test_a_comment_is_not_read_and_keeps_the_line_numbers() -> None:
     assert read_includes(b'/* 1\n#include "a.h"\n*/ #include "b.h"\n') == (Include(name="b.h", quoted=True, line=3),)
 
 
+@pytest.mark.parametrize(
+    "opening", ["// see src/*.hip", 'const char* all = "src/*";', r'auto c = "\"/*";', 'auto r = R"("/*)";']
+)
+def test_what_only_looks_like_a_comment_hides_no_include(opening: str, tmp_path: Path) -> None:
+    write(tmp_path, k_hip=f'{opening}\n#include "a.h"\n/* comment */', a_h="")
+    assert names(tmp_path, included_files(tmp_path / "k.hip", [])) == {"k.hip", "a.h"}
+    if "R" not in opening:
+        assert [include.line for include in read_includes((tmp_path / "k.hip").read_bytes())] == [2]
+
+
 def test_files_are_followed_from_one_to_the_next_and_round_in_circles(tmp_path: Path) -> None:
     write(tmp_path, k_hip='#include "a.h"', a_h='#include "sub/b.h"', sub__b_h='#include "../a.h"', other_h="")
     assert names(tmp_path, included_files(tmp_path / "k.hip", [])) == {"k.hip", "a.h", "sub/b.h"}
