@@ -194,6 +194,13 @@ def concurrency(file: File) -> Iterator[str]:
         yield "it may be cancelled by the next run"
 
 
+def unseen_failures(file: File) -> Iterator[str]:
+    """No command is one whose failure bash passes over: the loop that reads it would find nothing bad."""
+    for place, step in file.steps:
+        if "< <(" in step.get("run", ""):
+            yield f"{place}: {step.get('name')} reads a command whose failure nobody sees"
+
+
 def command_line(file: File) -> Iterator[str]:
     """Every command of rocmatrix in a step is one that the command line knows."""
     verbs = next(action for action in make_parser()._actions if isinstance(action.choices, dict)).choices
@@ -222,5 +229,6 @@ RULES: tuple[Callable[[File], Iterator[str]], ...] = (
     self_hosted,
     artifacts,
     concurrency,
+    unseen_failures,
     command_line,
 )

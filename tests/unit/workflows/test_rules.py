@@ -54,6 +54,7 @@ BROKEN = [
     ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-gpu", "name: gpu"),
     ("concurrency", "release.yml", "cancel-in-progress: false", "cancel-in-progress: true"),
     ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
+    ("unseen_failures", "watch.yml", '<<<"$repositories"', '< <(jq .kernels <<<"$plan")'),
     ("command_line", "build-kernel.yml", "rocmatrix collect --matrix", "rocmatrix collect --matriks"),
     ("command_line", "build-kernel.yml", "| rocmatrix gate --results", "| rocmatrix gates --results"),
     ("command_line", "images.yml", 'rocmatrix images push "$RECIPE"', 'rocmatrix images push --pull "$RECIPE"'),
@@ -118,6 +119,13 @@ def test_caches_are_saved_on_the_default_branch_alone() -> None:
         assert "github.ref == format('refs/heads/{0}', github.event.repository.default_branch)" in step["if"]
     whole = [path for path in (*WORKFLOWS, *ACTIONS) if "actions/cache@" in path.read_text(encoding="utf-8")]
     assert whole == []
+
+
+def test_the_weekly_run_moves_bases_that_have_a_digest() -> None:
+    """Without ``--upgrade`` a base stays where it is, and the pull request would never come."""
+    (images,) = [path for path in WORKFLOWS if path.name == "images.yml"]
+    (pin,) = [step["run"] for _, step in read(images).steps if "images pin" in step.get("run", "")]
+    assert "--upgrade" in pin.split()
 
 
 def test_every_job_of_a_tag_s_run_uses_the_toolkit_at_its_own_commit() -> None:
