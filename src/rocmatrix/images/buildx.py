@@ -42,15 +42,17 @@ def chosen(builder: str) -> bool:
 def command(order: Order) -> tuple[str, ...]:
     """Return the command, which reads the context from its standard input.
 
-    Arguments are named without their values, which the command takes from its environment: proxies may hold passwords,
-    and other users of this machine see command lines.
+    Proxies are named without their values, which the command takes from its environment: they may hold passwords, and
+    other users of this machine see command lines. All other arguments come from recipes, and no name that one gives to
+    an argument, such as ``PATH`` or ``DOCKER_HOST``, may be a variable of a command on this machine.
     """
-    cache = order.options.cache
+    proxies, cache = _proxies(order), order.options.cache
+    arguments = (name if name in proxies else f"{name}={value}" for name, value in order.arguments.items())
     cached = ("--cache-from", f"type=registry,ref={cache}", "--cache-to", f"type=registry,ref={cache},mode=max")
     return (
         *("docker", "buildx", "build", "--progress", "plain", "--load", "--platform", "linux/amd64"),
         *("--provenance", "false", "--tag", order.recipe.reference),
-        *(word for name in order.arguments for word in ("--build-arg", name)),
+        *(word for argument in arguments for word in ("--build-arg", argument)),
         *(("--network", order.network) if order.network else ()),
         *(cached if cache else ()),
         "-",
@@ -68,7 +70,7 @@ def build(order: Order) -> None:
             stdin=sent,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **order.arguments},
+            env={**os.environ, **_proxies(order)},
             text=True,
             errors="replace",
         ) as process:
@@ -77,3 +79,8 @@ def build(order: Order) -> None:
                 order.options.progress(line.rstrip("\n"))
     if process.returncode != 0:
         raise failure(log, next((line for line in reversed(log.lines) if line.startswith("ERROR:")), "buildx failed"))
+
+
+def _proxies(order: Order) -> dict[str, str]:
+    """Return the arguments that are proxies of the caller's site."""
+    return {name: value for name, value in order.arguments.items() if name.lower() in order.options.proxies}
