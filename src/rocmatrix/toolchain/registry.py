@@ -57,7 +57,7 @@ def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path, recipe: 
     from rocmatrix.toolchain.hipcc.setup import image_setup  # noqa: PLC0415 - heavy: only where it is used
     from rocmatrix.toolchain.hipcc.toolchain import HipccToolchain  # noqa: PLC0415 - as above
 
-    return HipccToolchain(image_setup(recipe, engine.image_id), engine=engine)
+    return HipccToolchain(image_setup(spec.recipe, recipe, engine.image_id), engine=engine)
 
 
 def _on_host(spec: ToolchainSpec, engine: Engine, cache: Path) -> Toolchain:

@@ -6,10 +6,14 @@ import pytest
 
 from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.engine.interface import Engine
+from rocmatrix.engine.interface import Command, Completed, Engine
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.images.loading import load_recipe
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 from rocmatrix.toolchain.registry import make_toolchain
+from tests.unit.images.folders import write_recipe
+
+SAID = {"--version": "HIP version: 7.2.53211\nAMD clang version 22.0.0\n", "--rocmpath": "/opt/rocm\n"}
 
 
 def spec(recipe: str, **args: str) -> ToolchainSpec:
@@ -20,6 +24,25 @@ def spec(recipe: str, **args: str) -> ToolchainSpec:
 def docker() -> Engine:
     """Return an engine that nothing is asked of."""
     return DockerEngine(lambda _: "sha256:0", ninja="/usr/bin/ninja", environment={})
+
+
+class Answering(DockerEngine):
+    """An engine with an image whose programs say which they are."""
+
+    def image_id(self) -> str:
+        return "sha256:0"
+
+    def run(self, command: Command) -> Completed:
+        return Completed(returncode=0, output=SAID.get(command.argv[1], "  gfx942\n"), seconds=0.0)
+
+
+def test_a_recipe_of_a_user_is_known_by_its_path_and_never_as_one_of_ours(tmp_path: Path) -> None:
+    write_recipe(tmp_path / "toolchains", name="almalinux")
+    own = "./toolchains/almalinux"
+    recipe = load_recipe(own, {}, rocm="7.2", root=tmp_path)
+    engine = Answering(lambda _: "", ninja="/usr/bin/ninja", environment={})
+    identity = make_toolchain(spec(own), engine=engine, cache=tmp_path, recipe=recipe).identity()
+    assert (identity.recipe, identity.image_digest) == (own, "sha256:0")
 
 
 @pytest.mark.parametrize("recipe", ["almalinux", "therock", "debian", "./mine"])

@@ -21,7 +21,7 @@ class Setup:
     """The programs of one ROCm, at their paths where the engine runs commands.
 
     Attributes:
-        recipe: name of the recipe, for records.
+        recipe: name of the recipe as in the toolchain's spec, for records; a release allows it by this name.
         hipcc: compiles HIP sources.
         clang: compiles C++ and links; ``None``: the one that hipcc drives is asked for.
         python: CPython of at least 3.9, for steps that are programs of ours.
@@ -71,15 +71,16 @@ def host_setup(search: Mapping[str, str]) -> Setup:
     )
 
 
-def image_setup(recipe: Recipe, image: Callable[[], str]) -> Setup:
+def image_setup(name: str, recipe: Recipe, image: Callable[[], str]) -> Setup:
     """Return the ROCm in the image of a recipe.
 
     Args:
+        name: as matrix.yaml writes it: a folder of a user's, whatever it is called, is not a recipe of ours.
         recipe: what is in it.
         image: returns the image's digest; called when the toolchain's identity is first asked for.
     """
     return Setup(
-        recipe=recipe.name,
+        recipe=name,
         hipcc=recipe.tools.hipcc,
         clang=recipe.tools.clang,
         python=recipe.tools.python,
