@@ -7,6 +7,7 @@ limit, and they are written with the rights of an ordinary file.
 
 from __future__ import annotations
 
+import errno
 import io
 import shutil
 import stat
@@ -134,18 +135,25 @@ def _extract(archive: tarfile.TarFile, folder: Path, most_bytes: int) -> None:
             raise BuildError(f"the build left the name {member.name!r}, which leads out of its folder")
         if total > most_bytes or files > MOST_FILES:
             raise BuildError(f"the build left more than {most_bytes} bytes or {MOST_FILES} files")
-        path = folder.joinpath(*parts)
-        if member.isdir():
-            path.mkdir(exist_ok=True)
-            continue
-        source = archive.extractfile(member)
-        assert source is not None  # noqa: S101 - a regular file
         try:
-            with path.open("xb") as target:
-                shutil.copyfileobj(source, target, _BLOCK)
+            _write_member(archive, member, folder.joinpath(*parts))
         except (FileExistsError, FileNotFoundError, NotADirectoryError) as err:
             raise BuildError(f"the build left {shown!r} twice or in a folder that is none") from err
-        path.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
+        except OSError as err:
+            if err.errno != errno.ENAMETOOLONG:
+                raise
+            raise BuildError(f"the build left a path of {len(shown)} characters, too long here: {shown[:80]}…") from err
+
+
+def _write_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    if member.isdir():
+        path.mkdir(exist_ok=True)
+        return
+    source = archive.extractfile(member)
+    assert source is not None  # noqa: S101 - a regular file
+    with path.open("xb") as target:
+        shutil.copyfileobj(source, target, _BLOCK)
+    path.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
 
 
 class _Chunks(io.RawIOBase):

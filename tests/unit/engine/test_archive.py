@@ -64,6 +64,10 @@ def test_what_lies_below_the_first_name_replaces_the_folder(output: Path) -> Non
         ([member("x/a"), member("x/a")], "twice or in a folder that is none"),
         ([member("x/a"), member("x/a/b")], "twice or in a folder that is none"),
         ([member("x/b/a")], "twice or in a folder that is none"),
+        ([member("x/a"), folder("x/a")], "twice or in a folder that is none"),
+        ([folder("x/b/a")], "twice or in a folder that is none"),
+        ([member(f"x/{'n' * 300}")], "a path of 300 characters, too long here"),
+        ([folder(f"x/{'n' * 300}")], "a path of 300 characters, too long here"),
     ],
 )
 def test_what_could_do_harm_is_refused_and_nothing_changes(
