@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from rocmatrix.engine.confinement import INPUTS, RESULTS, USER, create_builder, create_porter
@@ -118,7 +119,7 @@ class Container:
         self._api = client.api
         self._image = image
         self._limits = limits
-        self._commands = 0
+        self._numbers = count(1)
         self._input: Connection | None = None
         self.id = ""
         self._inputs = ""
@@ -250,8 +251,7 @@ class Container:
             self._api.remove_volume(self._inputs)
 
     def _start(self, job: Job) -> tuple[Connection, str]:
-        self._commands += 1
-        mark = f"ROCMATRIX_COMMAND={self._commands}."
+        mark = f"ROCMATRIX_COMMAND={next(self._numbers)}."  # in one step: two threads must not get the same
         variables = [f"{name}={value}" for name, value in sorted(job.environment.items())]
         words = ["/usr/bin/env", "-i", *variables, mark, "/bin/sh", "-c", _RUN, "sh", job.cwd, *job.argv]
         number = self._api.exec_create(self.id, words, user=f"{USER}:{USER}", stdin=True)["Id"]
