@@ -70,6 +70,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 def _build(arguments: argparse.Namespace, *, push_too: bool) -> ExitCode:
     """Build what the engine lacks, and push all if that is asked for."""
     from rocmatrix.engine.connection import connect  # noqa: PLC0415 - `--help` needs no engine
+    from rocmatrix.images.building import require_resolved  # noqa: PLC0415
     from rocmatrix.images.image import ensure_image, find_image  # noqa: PLC0415
     from rocmatrix.images.registry import push, repository_of  # noqa: PLC0415
     from rocmatrix.report.images_view import image_row  # noqa: PLC0415
@@ -79,8 +80,10 @@ def _build(arguments: argparse.Namespace, *, push_too: bool) -> ExitCode:
     registry = options.registry if push_too else None
     if push_too and registry is None:
         raise UsageError("push needs --registry HOST/PATH", fix="Name it, or set ROCMATRIX_IMAGES.")
-    for recipe in recipes if registry else ():
-        repository_of(recipe, registry or "")  # before minutes of building
+    for recipe in recipes:  # before minutes of building
+        require_resolved(recipe)
+        if registry:
+            repository_of(recipe, registry)
     client = connect()
     rows: list[ImageRow] = []
     for recipe in recipes:

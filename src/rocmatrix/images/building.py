@@ -20,7 +20,7 @@ from rocmatrix.images.context import CERTIFICATES, pack
 from rocmatrix.images.options import BuildOptions, Order
 from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe import BASE_ARGUMENT, Recipe
-from rocmatrix.images.recipe_file import DOCKERFILE
+from rocmatrix.images.recipe_file import DOCKERFILE, PINS_FILE
 from rocmatrix.input_file import read_input
 
 if TYPE_CHECKING:
@@ -41,9 +41,11 @@ def build(client: DockerClient, recipe: Recipe, options: BuildOptions, labels: M
 
     Raises:
         InputError: the certificates are none.
-        MissingRequirementError: the engine, its disk, its network or the base image do not let it be built.
+        MissingRequirementError: pins are not resolved, or the engine, its disk, its network or the base image do not
+            let it be built.
         BuildError: an instruction of the Dockerfile failed, for a reason of its own.
     """
+    require_resolved(recipe)
     certificates = read_certificates(recipe, options.certificates)
     require_space(client, recipe)
     require_platform(client, recipe)
@@ -58,6 +60,19 @@ def build(client: DockerClient, recipe: Recipe, options: BuildOptions, labels: M
         buildx.build(order)
     else:
         _classic(client, order)
+
+
+def require_resolved(recipe: Recipe) -> None:
+    """Refuse a recipe with packages of which only the names are known."""
+    for one in recipe.pins:
+        if odd := one.unresolved:
+            raise MissingRequirementError(
+                f"{recipe.label} has unresolved pins: no file and no SHA-256 is known of {len(odd)} packages of the set"
+                f" {one.name}",
+                where=f"{recipe.name}/{PINS_FILE}",
+                fix=f"Run `rocmatrix images pin {recipe.name}` (./path for a recipe of your own) where"
+                f" {one.address or 'their repository'} can be reached.",
+            )
 
 
 def labelled(files: Mapping[str, bytes], labels: Mapping[str, str]) -> dict[str, bytes]:
@@ -83,9 +98,12 @@ def require_space(client: DockerClient, recipe: Recipe) -> None:
     """Refuse an engine on this machine whose disk is too small; the disk of a remote one cannot be seen."""
     with docker_errors("asking the engine about itself"):
         root = Path(client.info()["DockerRootDir"])
-    if not engine_name().startswith("unix://") or not root.is_dir():
+    if not engine_name().startswith("unix://"):
         return
-    free = shutil.disk_usage(root).free
+    try:
+        free = shutil.disk_usage(root).free
+    except OSError:  # not a folder of this machine, or not one that this user may see
+        return
     if free < recipe.build_bytes:
         raise MissingRequirementError(
             f"building {recipe.label} takes {recipe.build_bytes / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free",

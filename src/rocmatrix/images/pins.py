@@ -21,7 +21,7 @@ class PinKind(StrEnum):
     DNF = "dnf"
     """Packages of the distribution's own repositories, ``name-version``; a version that is not known is left out."""
     RPM = "rpm"
-    """Files below an address, with their SHA-256."""
+    """Files below an address, with their SHA-256; a package of which only the name is known has none."""
     PIP = "pip"
     """Python packages of an index of their own, ``name==version``, with hashes where they are known."""
     PYPI = "pypi"
@@ -81,7 +81,7 @@ class PinSet:
         address: repository or index; empty for what the base image or pip is configured with. Several repositories of
             ``PinKind.DNF`` are separated by spaces; of ``PinKind.APT`` it is ``URL SUITE COMPONENT``. For these two
             only ``rocmatrix images pin`` reads it.
-        packages: version by name; for ``PinKind.RPM`` the SHA-256 by file name.
+        packages: version by name; for ``PinKind.RPM`` the SHA-256 by file name, or nothing by the name of a package.
     """
 
     name: str
@@ -89,6 +89,11 @@ class PinSet:
     address: str
     packages: dict[str, str]
     provenance: Provenance
+
+    @property
+    def unresolved(self) -> tuple[str, ...]:
+        """Packages that cannot be installed yet: files are checked, and these have no checksum."""
+        return tuple(name for name, sha256 in self.packages.items() if self.kind is PinKind.RPM and not sha256)
 
     def lines(self) -> bytes:
         """Return the set as the Dockerfile reads it, one package a line."""

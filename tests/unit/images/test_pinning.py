@@ -15,6 +15,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rocmatrix.errors import MissingRequirementError
+from rocmatrix.images.building import require_resolved
 from rocmatrix.images.loading import SHIPPED, load_recipe, pins_path
 from rocmatrix.images.pinning.resolve import Asking, Outcome, Resolved, resolve
 from rocmatrix.images.pinning.rpms import Rpm, newest
@@ -71,7 +73,7 @@ def _served(site: Site) -> Iterator[Site]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     site.host = f"127.0.0.1:{server.server_address[1]}"
     try:
@@ -187,6 +189,46 @@ def test_a_file_with_another_sha256_is_refused_and_never_taken_instead(site: Sit
     assert (made.verified, said.outcome) == (False, Outcome.REFUSED)
     assert "is not the file that was pinned" in said.detail
     assert list(made.packages.values()) == ["c" * 64]
+
+
+def test_packages_of_which_only_the_name_is_known_get_their_newest_file_and_its_sha256(site: Site) -> None:
+    """The image of almalinux for ROCm 6.2.4, as it comes with rocmatrix, on a repository of its names."""
+    source = pins_path("almalinux", ROOT)
+    shipped = next(one for one in read_pins_file(source).sets if one.name == "rocm-6.2.4")
+    older = [(name, "1.0", "9.el8", "e" * 64) for name in shipped.packages]
+    newer = [(name, "1.0", "10.el8", "f" * 64) for name in shipped.packages]
+    other = [(f"{name}6.2.4", "2.0", "1.el8", "0" * 64) for name in shipped.packages]
+    address = _repository(site, "rocm", *newer, *older, *other)
+    made, said = _resolve_set(msgspec.structs.replace(shipped, address=address))
+    assert made.packages == {f"{name}-1.0-10.el8.x86_64.rpm": "f" * 64 for name in shipped.packages}
+    assert (made.verified, said.outcome) == (True, Outcome.CHANGED)
+    assert f"hipcc-1.0-10.el8.x86_64.rpm: none -> {'f' * 64}" in said.detail
+    again, said = _resolve_set(made)
+    assert (again.packages, said.outcome) == (made.packages, Outcome.CONFIRMED)
+
+
+def test_a_package_of_a_name_that_the_repository_lacks_leaves_the_set_as_it_was(site: Site) -> None:
+    one = _set(PinKind.RPM, _repository(site, "rocm", ("hipcc", "1.1.1", "93.el8", "c" * 64)), hipcc="", comgr="")
+    made, said = _resolve_set(one)
+    assert (made, said.outcome) == (one, Outcome.REFUSED)
+    assert "the repository has no comgr" in said.detail
+
+
+def test_an_image_is_refused_until_its_pins_are_resolved(site: Site, tmp_path: Path) -> None:
+    args = {"ROCM_VERSION": "6.2.4"}
+    recipe = load_recipe("almalinux", args, rocm="6.2", root=tmp_path)
+    with pytest.raises(MissingRequirementError, match=r"images pin almalinux`") as refused:
+        require_resolved(recipe)
+    assert "no file and no SHA-256 is known of 16 packages of the set rocm-6.2.4" in str(refused.value)
+    pins = read_pins_file(pins_path("almalinux", ROOT))
+    (odd,) = [one for one in pins.sets if one.name == "rocm-6.2.4"]
+    packages = [(name, "1.0", "9.el8", "e" * 64) for name in odd.packages]
+    made, _ = _resolve_set(msgspec.structs.replace(odd, address=_repository(site, "rocm", *packages)))
+    sets = tuple(made if one.name == odd.name else one for one in pins.sets)
+    place = tmp_path / "containers" / "almalinux" / "pins.toml"
+    place.parent.mkdir(parents=True)
+    place.write_text(written(msgspec.structs.replace(pins, sets=sets)))
+    require_resolved(load_recipe("almalinux", args, rocm="6.2", root=tmp_path))
 
 
 def test_metadata_of_two_states_is_refused(site: Site) -> None:

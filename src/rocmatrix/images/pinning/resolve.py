@@ -97,15 +97,21 @@ def _resolved_at(place: str) -> str:
 
 
 def _compared(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Resolved:
-    changes = [f"{key}: {before[key] or 'none'} -> {after[key]}" for key in after if before[key] != after[key]]
+    changes = [f"{key}: {before.get(key) or 'none'} -> {now}" for key, now in after.items() if before.get(key) != now]
     outcome = Outcome.CHANGED if changes else Outcome.CONFIRMED
     return Resolved(name=name, outcome=outcome, detail="; ".join(changes))
 
 
 def _rpm(one: PinsEntry, web: Web) -> dict[str, str]:
-    """Return the set as it is after every file was found with its SHA-256; another one is never taken instead."""
-    there = {package.file: package.sha256 for package in read_repository(web, one.address)}
-    for file, sha256 in one.packages.items():
+    """Return the set with the newest file of each package that has none, and every other one found with its SHA-256.
+
+    Another content under a name that is pinned is never taken instead.
+    """
+    packages = read_repository(web, one.address)
+    there = {package.file: package.sha256 for package in packages}
+    named = {name: _file_of(packages, name, one) for name in one.packages if not one.packages[name]}
+    pinned = {file: sha256 for file, sha256 in one.packages.items() if sha256}
+    for file, sha256 in pinned.items():
         if file not in there:
             fix = "AMD may have moved this release: name where it is in pins.toml, or choose another."
             raise MissingRequirementError(f"the repository has no {file}", where=one.address, fix=fix)
@@ -115,7 +121,15 @@ def _rpm(one: PinsEntry, web: Web) -> dict[str, str]:
                 where=one.address,
                 fix="Do not use it before its publisher has explained it; then write the new SHA-256 into pins.toml.",
             )
-    return dict(one.packages)
+    return dict(sorted({**pinned, **{package.file: package.sha256 for package in named.values()}}.items()))
+
+
+def _file_of(packages: tuple[Rpm, ...], name: str, one: PinsEntry) -> Rpm:
+    found = newest(packages, name)
+    if found is None:
+        fix = "Correct the name in pins.toml; a release may name its packages otherwise."
+        raise MissingRequirementError(f"the repository has no {name}", where=one.address, fix=fix)
+    return found
 
 
 def _dnf(one: PinsEntry, web: Web) -> dict[str, str]:
