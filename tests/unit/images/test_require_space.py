@@ -33,7 +33,7 @@ def _ask(root: Path, data: Path) -> None:
 
 def test_a_disk_that_this_user_cannot_see_is_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
-    with pytest.raises(MissingRequirementError, match="building mine .* takes 1000.0 GB"):
+    with pytest.raises(MissingRequirementError, match=r"building mine .* takes 1000\.0 GB"):
         _ask(tmp_path, tmp_path)
     _ask(tmp_path, tmp_path / "nowhere")
     _ask(tmp_path, tmp_path / ("n" * 300))  # for root too the system says an error, as it does for a folder of another
