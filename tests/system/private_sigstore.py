@@ -49,11 +49,13 @@ class Sigstore:
 
     Attributes:
         workflow: whom certificates name.
+        sources: the repository whose run it is, as OWNER/NAME.
         refusals: statuses that the next requests of an endpoint end with: ``certificate``, ``log`` or ``token``.
         asked: endpoints in the order in which they were asked.
     """
 
     workflow: str = WORKFLOW
+    sources: str = REPOSITORY
     refusals: dict[str, list[int]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     address: str = ""
@@ -128,7 +130,7 @@ class Sigstore:
             .add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier(self.workflow)]), critical=True)
         )
         texts = {1: GITHUB.encode(), 8: _octets(GITHUB.encode(), 0x0C), 9: _octets(self.workflow.encode(), 0x0C)}
-        texts[12] = _octets(f"https://github.com/{REPOSITORY}".encode(), 0x0C)
+        texts[12] = _octets(f"https://github.com/{self.sources}".encode(), 0x0C)
         for number, value in texts.items():
             oid = x509.ObjectIdentifier(f"1.3.6.1.4.1.57264.1.{number}")
             builder = builder.add_extension(x509.UnrecognizedExtension(oid, value), critical=False)
@@ -213,8 +215,8 @@ class Sigstore:
         """Return an identity token as GitHub's provider makes it; its signature is not looked at by clients."""
         now = int(dt.datetime.now(dt.UTC).timestamp())
         path = self.workflow.removeprefix("https://github.com/")
-        claims = {"iss": GITHUB, "aud": audience, "sub": f"repo:{REPOSITORY}:ref:refs/tags/v2.0.0"}
-        claims["job_workflow_ref"] = path
+        claims = {"iss": GITHUB, "aud": audience, "sub": f"repo:{self.sources}:ref:refs/tags/v2.0.0"}
+        claims |= {"job_workflow_ref": path, "repository": self.sources}
         return jwt.encode({**claims, "iat": now, "nbf": now, "exp": now + 600}, "k" * 32, algorithm="HS256")
 
     def environment(self) -> dict[str, str]:

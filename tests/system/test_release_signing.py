@@ -257,6 +257,31 @@ def test_a_name_counts_only_if_the_right_issuer_vouched_for_it() -> None:
     assert not SignerPolicy(names=("*",), issuer="https://gitlab.com").accepts(workflow)
 
 
+def test_a_reusable_workflow_signs_for_the_repository_that_called_it() -> None:
+    """Its name is in the certificate whoever calls it, so that the name alone says nothing of the sources."""
+    ours, eves = (f"https://github.com/{name}" for name in (SOURCES, "eve/fork"))
+    reusable = "https://github.com/tools/toolkit/.github/workflows/build-kernel.yml@0123"
+    called = Signer(name=reusable, issuer=GITHUB_ISSUER, sources=ours)
+    by_eve = replace(called, sources=eves)
+    assert not SignerPolicy(names=(reusable,)).accepts(called), "nobody said for whom it may sign"
+    assert SignerPolicy(names=(reusable,), sources=ours).accepts(called)
+    assert not SignerPolicy(names=(reusable,), sources=ours).accepts(by_eve)
+    assert not SignerPolicy(names=(WORKFLOW,)).accepts(Signer(name=WORKFLOW, issuer=GITHUB_ISSUER, sources=eves))
+    assert SignerPolicy(names=(WORKFLOW,)).accepts(Signer(name=WORKFLOW, issuer=GITHUB_ISSUER, sources=ours))
+    assert not SignerPolicy(names=(WORKFLOW,), sources=ours).accepts(Signer(name=WORKFLOW, issuer=GITHUB_ISSUER))
+    assert str(by_eve) == f"{reusable} called by {eves}"
+
+
+def test_a_certificate_and_a_token_say_whose_run_it_was(sigstore: Sigstore, tmp_path: Path) -> None:
+    sigstore.workflow = "https://github.com/tools/toolkit/.github/workflows/build-kernel.yml@0123"
+    sigstore.sources = "acme/" + "k" * 120  # longer than one byte of DER says
+    signing = prepared(sigstore, tmp_path)
+    assert signing.signer is not None
+    verdict = signing.verify(signing.signer.sign(b"x"), b"x")
+    expected = Signer(name=sigstore.workflow, issuer=GITHUB_ISSUER, sources=f"https://github.com/{sigstore.sources}")
+    assert (verdict.problem, verdict.signer, signing.named) == (None, expected, expected)
+
+
 # -- the command line ----------------------------------------------------------------------------------------------
 
 
@@ -295,4 +320,7 @@ def test_release_signs_and_verify_says_by_whom(hub: RunningHub, sigstore: Sigsto
     assert {(each["state"], each["signer"]) for each in found} == {("good", WORKFLOW)}
     assert f"good, by {WORKFLOW}" in said
     code, said, found = verify("--trust-config", trust, "--signer", "https://github.com/eve/*")
+    assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})
+    others = ("--signer", WORKFLOW, "--signer-sources", "https://github.com/eve/fork")
+    code, _, found = verify("--trust-config", trust, *others)
     assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})

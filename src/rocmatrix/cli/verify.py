@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rocmatrix.cli.audit import add_auditing, present_audit, require_sarif_place
-from rocmatrix.cli.options import Verb, positive
+from rocmatrix.cli.options import UsageError, Verb, positive
 from rocmatrix.cli.release import add_trust
 from rocmatrix.errors import ExitCode
 from rocmatrix.signatures.model import GITHUB_ISSUER, SignerPolicy
@@ -48,6 +48,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="who has to have vouched for the signer (default: %(default)s)",
     )
+    parser.add_argument(
+        "--signer-sources",
+        metavar="URL",
+        help="the repository whose run has to have signed, e.g. https://github.com/acme/kernels; needed where the "
+        "signer is a reusable workflow of another repository (default: the repository of the workflow itself)",
+    )
     add_trust(parser)
 
 
@@ -58,6 +64,10 @@ def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
     from rocmatrix.signatures.trust import load_trust  # noqa: PLC0415
     from rocmatrix.signatures.verification import verify_bundle  # noqa: PLC0415
 
+    if arguments.signer_sources and not arguments.signer:
+        raise UsageError(
+            "--signer-sources says for whom a signer signed, and no signer is named", fix="Give --signer PATTERN too."
+        )
     if arguments.signer or arguments.trust_config:
         require_extras("verify", RELEASE)
     elif absent_modules(RELEASE):
@@ -65,7 +75,10 @@ def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
     trusted = cache(lambda: load_trust(arguments.trust_config))
     if arguments.trust_config:
         trusted()
-    wanted = SignerPolicy(names=tuple(arguments.signer), issuer=arguments.signer_issuer) if arguments.signer else None
+    policy = SignerPolicy(
+        names=tuple(arguments.signer), issuer=arguments.signer_issuer, sources=arguments.signer_sources
+    )
+    wanted = policy if arguments.signer else None
     return SignatureCheck(verify=lambda bundle, content: verify_bundle(bundle, content, trusted()), wanted=wanted)
 
 

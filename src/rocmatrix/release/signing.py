@@ -19,7 +19,7 @@ from rocmatrix.release.hub import TransientError
 from rocmatrix.release.publication import Wanted
 from rocmatrix.release.trees import BUILD, LocalFile, file_of
 from rocmatrix.release.view import View
-from rocmatrix.signatures.model import MetadataSigner, SigningError, Verdict
+from rocmatrix.signatures.model import MetadataSigner, Signer, SigningError, Verdict
 
 Tell = Callable[[str], None]
 Verify = Callable[[bytes, bytes], Verdict]
@@ -41,12 +41,12 @@ class Signing:
 
     Attributes:
         signer: ``None`` where nobody signs.
-        name: of the signer, as certificates will have it; ``None`` where it is not known beforehand.
+        named: the signer, as certificates will have it; ``None`` where that is not known beforehand.
         verify: verifies bundles that are there already.
     """
 
     signer: MetadataSigner | None
-    name: str | None
+    named: Signer | None
     verify: Verify
 
 
@@ -65,7 +65,7 @@ def prepare_signing(mode: SignMode, trust: Path | None, tell: Tell) -> Signing |
     """
     if mode is SignMode.NEVER:
         return None
-    from rocmatrix.signatures.keyless import KeylessSigner, find_identity, name_of  # noqa: PLC0415 - an extra
+    from rocmatrix.signatures.keyless import KeylessSigner, find_identity, signer_from  # noqa: PLC0415 - an extra
     from rocmatrix.signatures.trust import load_trust  # noqa: PLC0415
     from rocmatrix.signatures.verification import verify_bundle  # noqa: PLC0415
 
@@ -90,8 +90,8 @@ def prepare_signing(mode: SignMode, trust: Path | None, tell: Tell) -> Signing |
         return verify_bundle(bundle, content, trusted())
 
     if identity is None:
-        return Signing(signer=None, name=None, verify=verify)
-    return Signing(signer=KeylessSigner(identity, trusted()), name=name_of(identity), verify=verify)
+        return Signing(signer=None, named=None, verify=verify)
+    return Signing(signer=KeylessSigner(identity, trusted()), named=signer_from(identity), verify=verify)
 
 
 def sign_wanted(wanted: Wanted, view: View, signing: Signing, tell: Tell) -> Wanted:
@@ -165,8 +165,8 @@ class _Task:
             if verdict.problem is not None:
                 then = "a new one replaces it" if self.signing.signer else "nobody can sign here, and it stays"
                 self.tell(f"the signature of {variant} on the Hub is not good: {verdict.problem}; {then}")
-            elif self.signing.name and verdict.signer and verdict.signer.name != self.signing.name:
-                self.tell(f"{variant} on the Hub was signed by {verdict.signer}, not by {self.signing.name}: replaced")
+            elif self.signing.named and verdict.signer and verdict.signer != self.signing.named:
+                self.tell(f"{variant} on the Hub was signed by {verdict.signer}, not by {self.signing.named}: replaced")
             else:
                 return bundle
         return None

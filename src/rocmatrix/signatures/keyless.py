@@ -13,6 +13,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from rocmatrix.signatures.model import GITHUB_ISSUER, SigningError
+from rocmatrix.signatures.model import Signer as Named
 from rocmatrix.signatures.trust import Trust
 
 if TYPE_CHECKING:
@@ -66,17 +67,21 @@ def _identity(token: str) -> IdentityToken:
         raise SigningError(f"the identity token of this job is not usable: {_masked(err, token)}") from err
 
 
-def name_of(identity: IdentityToken) -> str | None:
-    """Return the name that Fulcio will put into a certificate for a token of GitHub Actions; ``None`` for others.
+def signer_from(identity: IdentityToken) -> Named | None:
+    """Return whom Fulcio will name in a certificate for a token of GitHub Actions; ``None`` for other tokens.
 
-    It is the claim ``job_workflow_ref``, the file of the job's own workflow with its reference (sigstore/fulcio,
-    pkg/identity/github); the claim is read, not verified: Fulcio does that.
+    The name is the claim ``job_workflow_ref``, the file of the job's own workflow with its reference, also where
+    another repository called it; that one is the claim ``repository`` (sigstore/fulcio, pkg/identity/github). Claims
+    are read, not verified: Fulcio does that.
     """
     import jwt  # noqa: PLC0415 - an extra; sigstore needs it too
 
     claims = jwt.decode(str(identity), options={"verify_signature": False})
-    workflow = claims.get("job_workflow_ref")
-    return f"https://github.com/{workflow}" if identity.issuer == GITHUB_ISSUER and workflow else None
+    workflow, repository = claims.get("job_workflow_ref"), claims.get("repository")
+    if identity.issuer != GITHUB_ISSUER or not workflow or not repository:
+        return None
+    site = "https://github.com"
+    return Named(name=f"{site}/{workflow}", issuer=GITHUB_ISSUER, sources=f"{site}/{repository}")
 
 
 class KeylessSigner:

@@ -31,14 +31,24 @@ class Signer:
         name: a workflow file with its reference,
             ``https://github.com/acme/kernels/.github/workflows/release.yml@refs/tags/v1.2.0``, or an e-mail address.
         issuer: who vouched for the name, e.g. ``GITHUB_ISSUER``; ``""`` if the certificate does not say.
+        sources: address of the repository whose run it was, ``https://github.com/acme/kernels``: of a reusable workflow
+            not the one that the workflow file is in, but the one that called it; ``""`` if no certificate says.
     """
 
     name: str
     issuer: str
+    sources: str = ""
+
+    @property
+    def was_called(self) -> bool:
+        """Whether the workflow is of another repository than the one whose run it was."""
+        return bool(self.sources) and not self.name.startswith(f"{self.sources}/")
 
     def __str__(self) -> str:
-        """Return the name, and the issuer where it is not the one that such names have."""
-        return self.name if self.issuer == GITHUB_ISSUER else f"{self.name} (by {self.issuer or 'an unknown issuer'})"
+        """Return the name, who called it, and the issuer where it is not the one that such names have."""
+        called = f" called by {self.sources}" if self.was_called else ""
+        by = "" if self.issuer == GITHUB_ISSUER else f" (by {self.issuer or 'an unknown issuer'})"
+        return f"{self.name}{called}{by}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +58,18 @@ class SignerPolicy:
     Attributes:
         names: shell patterns over names of signers; ``*`` matches ``/`` too.
         issuer: who has to have vouched for the name: a certificate of another issuer may name anything.
+        sources: address of the repository whose run it has to have been; ``None`` for that of the workflow file itself.
+            Anybody may call a reusable workflow, and the certificate has the workflow's name then.
     """
 
     names: tuple[str, ...]
     issuer: str = GITHUB_ISSUER
+    sources: str | None = None
 
     def accepts(self, signer: Signer) -> bool:
         """Return whether a signer is one of those."""
-        return signer.issuer == self.issuer and any(fnmatchcase(signer.name, name) for name in self.names)
+        named = signer.issuer == self.issuer and any(fnmatchcase(signer.name, name) for name in self.names)
+        return named and (not signer.was_called if self.sources is None else signer.sources == self.sources)
 
 
 @dataclass(frozen=True, kw_only=True)

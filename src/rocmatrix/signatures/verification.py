@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _ISSUER = "1.3.6.1.4.1.57264.1.1"
 """Fulcio's extension for the issuer, raw text (sigstore/fulcio, docs/oid-info.md); the next is its successor."""
 _ISSUER_V2 = "1.3.6.1.4.1.57264.1.8"
-_UTF8_STRING = 0x0C
+_SOURCES = "1.3.6.1.4.1.57264.1.12"
+"""The extension "Source Repository URI", a DER UTF8String as ``_ISSUER_V2`` is (the same document)."""
+_UTF8_STRING, _LONG = 0x0C, 0x80
 
 
 class _Anybody:
@@ -59,21 +61,28 @@ def signer_of(certificate: Certificate) -> Signer:
     plain = (*names.get_values_for_type(x509.UniformResourceIdentifier), *names.get_values_for_type(x509.RFC822Name))
     if len(plain) != 1:
         raise ValueError(f"its certificate names {len(plain)} signers instead of one")
-    return Signer(name=plain[0], issuer=_issuer(certificate))
-
-
-def _issuer(certificate: Certificate) -> str:
-    from cryptography import x509  # noqa: PLC0415 - heavy
-
     found = {
         extension.oid.dotted_string: extension.value.value
         for extension in certificate.extensions
         if isinstance(extension.value, x509.UnrecognizedExtension)
     }
-    encoded = found.get(_ISSUER_V2)
-    if encoded is not None and len(encoded) > 1 and encoded[0] == _UTF8_STRING and encoded[1] == len(encoded) - 2:
-        return encoded[2:].decode("utf-8")
-    return found.get(_ISSUER, b"").decode("utf-8")
+    issuer = _text(found[_ISSUER_V2]) if _ISSUER_V2 in found else found.get(_ISSUER, b"").decode("utf-8")
+    sources = _text(found[_SOURCES]) if _SOURCES in found else ""
+    return Signer(name=plain[0], issuer=issuer, sources=sources)
+
+
+def _text(encoded: bytes) -> str:
+    """Return what a DER UTF8String holds (ITU-T X.690, 8.1.3).
+
+    Raises:
+        ValueError: it is none.
+    """
+    size = encoded[1] & ~_LONG if len(encoded) > 1 and encoded[1] & _LONG else 0
+    content = encoded[2 + size :]
+    length = int.from_bytes(encoded[2 : 2 + size], "big") if size else (encoded[1] if len(encoded) > 1 else -1)
+    if encoded[:1] != bytes([_UTF8_STRING]) or length != len(content):
+        raise ValueError("an extension of its certificate is no text")
+    return content.decode("utf-8")
 
 
 def _sentence(err: Exception) -> str:

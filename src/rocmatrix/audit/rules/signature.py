@@ -34,7 +34,9 @@ def check(facts: VariantFacts, expected: Expectation, policy: Policy) -> Iterato
         yield _finding(Severity.ERROR, what, "Do not use it; or name its Sigstore with --trust-config.")
     elif signature.state is SignatureState.OTHER_SIGNER:
         what = f"it was signed by {signature.signer}, which is none of the signers that were asked for"
-        yield _finding(Severity.ERROR, what, "Do not use it, or give --signer another pattern.")
+        yield _finding(
+            Severity.ERROR, what, "Do not use it, or give --signer another pattern or --signer-sources its repository."
+        )
     elif signature.state is SignatureState.GOOD:
         what = f"it was signed by {signature.signer}, verified by {signature.trust}"
         yield _finding(Severity.NOTE, what, "Say with --signer who may have signed it.")
