@@ -11,6 +11,8 @@ from rocmatrix.cli.options import UsageError, Verb, named_path
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rocmatrix.images.options import BuildOptions
     from rocmatrix.images.recipe import Recipe
     from rocmatrix.plan.model import ToolchainSpec
@@ -165,26 +167,26 @@ def _pin(arguments: argparse.Namespace) -> ExitCode:
 
 def _recipes(arguments: argparse.Namespace) -> tuple[Recipe, ...]:
     """Return what the command is about: every image of the named recipes that the arguments choose."""
-    from rocmatrix.images.loading import SHIPPED, every_recipe, load_recipe  # noqa: PLC0415 - as above
-
     root = arguments.matrix.absolute().parent
-    if not arguments.recipe and arguments.action != "list":
-        base = {"BASE": arguments.base} if arguments.base else {}
-        return tuple(
-            load_recipe(spec.recipe, {**spec.args, **base}, rocm=spec.rocm, root=root)
-            for spec in _matrix_specs(arguments)
-        )
     args = _named_values(arguments.arg)
-    found = tuple(
-        recipe
-        for name in arguments.recipe or SHIPPED
-        for recipe in every_recipe(name, root, arguments.base)
-        if args.items() <= recipe.args.items()
-    )
+    found = tuple(recipe for recipe in _all_recipes(arguments, root) if args.items() <= recipe.args.items())
     if not found:
         fix = "`rocmatrix images list` shows the arguments of each."
         raise InputError(f"no image has {', '.join(arguments.arg)}", where="--arg", fix=fix)
     return found
+
+
+def _all_recipes(arguments: argparse.Namespace, root: Path) -> tuple[Recipe, ...]:
+    """Return every image of the named recipes; without a name what matrix.yaml chooses, or for a list all of ours."""
+    from rocmatrix.images.loading import SHIPPED, every_recipe, load_recipe  # noqa: PLC0415 - as above
+
+    if arguments.recipe or arguments.action == "list":
+        names = arguments.recipe or SHIPPED
+        return tuple(recipe for name in names for recipe in every_recipe(name, root, arguments.base))
+    base = {"BASE": arguments.base} if arguments.base else {}
+    return tuple(
+        load_recipe(spec.recipe, {**spec.args, **base}, rocm=spec.rocm, root=root) for spec in _matrix_specs(arguments)
+    )
 
 
 def _matrix_specs(arguments: argparse.Namespace) -> tuple[ToolchainSpec, ...]:
