@@ -121,6 +121,16 @@ def test_caches_are_saved_on_the_default_branch_alone() -> None:
     assert whole == []
 
 
+def test_a_run_for_a_tag_takes_nothing_from_caches() -> None:
+    restores = [
+        step
+        for path in (*WORKFLOWS, *ACTIONS)
+        for _, step in read(path).steps
+        if "actions/cache/restore@" in str(step.get("uses"))
+    ]
+    assert [step["if"] for step in restores] == ["github.ref_type != 'tag'"]
+
+
 def test_the_weekly_run_moves_bases_that_have_a_digest() -> None:
     """Without ``--upgrade`` a base stays where it is, and the pull request would never come."""
     (images,) = [path for path in WORKFLOWS if path.name == "images.yml"]
