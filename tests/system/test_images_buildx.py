@@ -70,6 +70,16 @@ def _files(bed: Bed, image: Image) -> dict[str, bytes]:
     return {name.partition(".tar/")[2]: data for name, data in found.items() if ".tar/" in name and data}
 
 
+def test_a_cache_that_the_engines_own_builder_cannot_write_is_told_with_what_to_do(
+    docker_engine: Bed, debian_bases: Mapping[str, str], recipes: Path
+) -> None:
+    if "io.containerd.snapshotter.v1" in str(docker_engine.client.info()["DriverStatus"]):
+        pytest.skip("this engine keeps images in containerd's store, whose builder can")
+    recipe = make_recipe(recipes, debian_bases["trixie"], name=_name())
+    with pytest.raises(MissingRequirementError, match="writes no cache into a registry"):
+        ensure_image(docker_engine.client, recipe, BuildOptions(builder="buildx", cache="127.0.0.1:9/cache"))
+
+
 def test_a_failing_instruction_and_a_base_that_is_nowhere_are_told_with_their_line(
     docker_engine: Bed, debian_bases: Mapping[str, str], recipes: Path
 ) -> None:

@@ -18,6 +18,11 @@ _LONGEST_LINE = 500
 _MIRROR = "Name one that can be had with --base (a mirror, or an image that this engine has)"
 _MEANINGS = (
     (
+        r"[Cc]ache export (?:feature )?is (?:currently )?not supported for (?:the )?docker driver",
+        "the engine's own builder (buildx' driver `docker`) writes no cache into a registry",
+        "Make one that does (`docker buildx create --use`) and run the same command again, or leave --cache out.",
+    ),
+    (
         (
             r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|self[- ]signed certificate|unable to get local issuer"
             r"|certificate signed by unknown authority|certificate is NOT trusted|SSL certificate problem"

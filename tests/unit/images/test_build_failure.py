@@ -26,6 +26,7 @@ def _failed(recipe: Recipe, step: int, said: str, error: str) -> str:
 
 
 MEANINGS = {
+    "ERROR: Cache export is not supported for the docker driver.": "docker buildx create --use",
     "curl: (60) SSL certificate problem: self-signed certificate in certificate chain": "--ca-bundle FILE",
     "ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed": "--ca-bundle FILE",
     "cp: write error: No space left on device": "the disk of the docker engine is full",
