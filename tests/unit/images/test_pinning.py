@@ -293,6 +293,22 @@ def test_python_packages_get_the_hashes_of_files_for_this_platform(site: Site) -
     assert "states no SHA-256" in said.detail
 
 
+PORTAL = b"<html>Log in to this network</html>"
+
+
+@pytest.mark.parametrize("content", [PORTAL, b"[]", b"\xfd7zXZ\x00 cut off"])
+def test_an_answer_of_another_form_is_refused_with_its_place(site: Site, content: bytes) -> None:
+    site["/v2/library/base/manifests/1"] = site["/dists/trixie/main/binary-amd64/Packages.xz"] = content
+    site["/simple/pip/"], site.types["/simple/pip/"] = content, "application/vnd.pypi.simple.v1+json"
+    asked = [
+        _resolve_base(_base(site))[1],
+        _resolve_set(_set(PinKind.APT, f"http://{site.host} trixie main", hipcc="1"))[1],
+        _resolve_set(_set(PinKind.PYPI, f"http://{site.host}/simple", pip="26.1"))[1],
+    ]
+    assert [one.outcome for one in asked] == [Outcome.REFUSED] * 3
+    assert all("the answer cannot be read" in one.detail and site.host in one.detail for one in asked)
+
+
 def test_a_server_that_is_away_leaves_the_pin_as_it_was() -> None:
     one = _set(PinKind.APT, "http://127.0.0.1:9/debian trixie main", hipcc="1")
     made, said = _resolve_set(one)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
+import zstandard
 from msgspec import structs
 
 from rocmatrix.errors import MissingRequirementError, RocmatrixError
@@ -16,6 +20,8 @@ from rocmatrix.images.pinning.rpms import Rpm, newest, read_repository
 from rocmatrix.images.pinning.web import Web
 from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe_file import BaseEntry, PinsEntry, PinsFile
+
+_DAMAGED = (lzma.LZMAError, zlib.error, zstandard.ZstdError)
 
 
 class Outcome(StrEnum):
@@ -68,7 +74,8 @@ def resolve(pins: PinsFile, asking: Asking) -> tuple[PinsFile, tuple[Resolved, .
 def _base(base: BaseEntry, asking: Asking, said: list[Resolved]) -> BaseEntry:
     asking.say(base.reference)
     try:
-        digest = resolve_base(asking.web, base.reference, None if asking.upgrade else base.digest)
+        with _readable(base.reference):
+            digest = resolve_base(asking.web, base.reference, None if asking.upgrade else base.digest)
     except RocmatrixError as err:
         said.append(Resolved(name=base.name, outcome=Outcome.REFUSED, detail=str(err)))
         return base
@@ -83,13 +90,27 @@ def _set(one: PinsEntry, asking: Asking, said: list[Resolved]) -> PinsEntry:
         return one
     asking.say(one.address)
     try:
-        packages = _RESOLVERS[one.kind](one, asking.web)
+        with _readable(one.address):
+            packages = _RESOLVERS[one.kind](one, asking.web)
     except RocmatrixError as err:
         said.append(Resolved(name=one.name, outcome=Outcome.REFUSED, detail=str(err)))
         return one
     said.append(_compared(one.name, one.packages, packages))
     source = _resolved_at(one.address)
     return structs.replace(one, packages=packages, source=source, date=asking.today, verified=True)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Turn what is raised on an answer of another form, such as a portal's page for logging in, into one message."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, *_DAMAGED) as err:
+        raise MissingRequirementError(
+            f"the answer cannot be read: {type(err).__name__}: {err}",
+            where=place,
+            fix="See what serves it: a proxy may answer with a page of its own, or the address be another service's.",
+        ) from err
 
 
 def _resolved_at(place: str) -> str:
