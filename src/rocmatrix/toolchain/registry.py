@@ -11,13 +11,11 @@ from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.images.loading import SHIPPED
 from rocmatrix.images.recipe import Recipe
 from rocmatrix.plan.model import ToolchainSpec
+from rocmatrix.toolchain.engines import ON_THIS_MACHINE
 from rocmatrix.toolchain.interface import Toolchain
 from rocmatrix.toolchain.unavailable import UnavailableToolchain
 
-ON_HOST = ("llvm", "hipcc")
-"""Recipes whose programs are on this machine; all others are images of the engine ``docker``."""
-
-RECIPES = (*ON_HOST, *SHIPPED)
+RECIPES = (*ON_THIS_MACHINE, *SHIPPED)
 """Recipes that come with rocmatrix."""
 
 
@@ -31,12 +29,12 @@ def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path, recipe: 
         spec: as planned.
         engine: where its commands run: ``docker`` with the image of ``recipe``, or ``host``.
         cache: folder for what several builds and runs share; made when it is needed.
-        recipe: of the image, for a recipe that is not one of ``ON_HOST``.
+        recipe: of the image, for a recipe that is not one of ``ON_THIS_MACHINE``.
 
     Raises:
         InputError: the recipe does not take the arguments that it was given.
     """
-    if spec.recipe in ON_HOST:
+    if spec.recipe in ON_THIS_MACHINE:
         if spec.args:
             given = ", ".join(sorted(spec.args))
             raise InputError(
@@ -51,7 +49,7 @@ def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path, recipe: 
                 f"toolchain {spec.id}: the recipe {spec.recipe} is a container image, and the engine is {engine.name}",
                 where=spec.chosen_by,
                 fix="Let the engine be docker (--engine auto chooses it); "
-                f"or choose {' or '.join(ON_HOST)}, which run on this machine.",
+                f"or choose {' or '.join(ON_THIS_MACHINE)}, which run on this machine.",
             )
         )
     from rocmatrix.toolchain.hipcc.setup import image_setup  # noqa: PLC0415 - heavy: only where it is used
