@@ -44,7 +44,8 @@ def find_credential(endpoint: str) -> Credential:
     huggingface_hub 2.4.0 (``utils/_auth.py``, get_token) looks in that order too; here it is said which one it was.
 
     Args:
-        endpoint: address of the Hub; a token that another Hub gave is not shown to it.
+        endpoint: address of the Hub; a token that another Hub gave is not shown to it: neither by trusted publishing
+            nor by the login. ``HF_TOKEN`` is for whatever Hub is named beside it.
 
     Raises:
         InputError: trusted publishing was asked for at another Hub.
@@ -53,11 +54,12 @@ def find_credential(endpoint: str) -> Credential:
     if os.environ.get(_RESOURCE):
         return Credential(token=_exchanged(endpoint), source=f"trusted publishing ({_RESOURCE})")
     named = next((name for name in _TOKENS if os.environ.get(name)), None)
-    token = get_token()
+    token = get_token() if named or endpoint.rstrip("/") == constants.ENDPOINT.rstrip("/") else None
     if token is None:
         raise ReleaseError(
-            "there is no credential for the Hub",
-            fix="Use trusted publishing in CI, set HF_TOKEN, or log in with `hf auth login`.",
+            f"there is no credential for {endpoint}",
+            fix="Use trusted publishing in CI, set HF_TOKEN, or log in with `hf auth login`; a login is shown to "
+            f"{constants.ENDPOINT} alone.",
         )
     return Credential(token=token, source=named or "the login of huggingface_hub")
 
@@ -74,7 +76,7 @@ def find_git_credential(address: str) -> Credential:
     token = os.environ.get(GIT_TOKEN)
     if token:
         return Credential(token=token, source=GIT_TOKEN)
-    if urlsplit(address).netloc == urlsplit(constants.ENDPOINT).netloc:
+    if urlsplit(address)[:2] == urlsplit(constants.ENDPOINT)[:2]:  # the scheme too: http would show it to the network
         return find_credential(constants.ENDPOINT)
     raise ReleaseError(
         f"there is no credential for {address}",
