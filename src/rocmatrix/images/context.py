@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ def read_context(folder: Path, sets: tuple[PinSet, ...]) -> dict[str, bytes]:
     """Return the files of a recipe and one file for each kind of pin; hidden files and what we read do not count.
 
     Raises:
-        InputError: there is no Dockerfile, a file is no regular file, too large, or there are too many.
+        InputError: there is no Dockerfile, a file is not a regular one of the folder, too large, or there are too many.
     """
     if not (folder / DOCKERFILE).is_file():
         fix = "A recipe is a folder with Dockerfile and recipe.toml; docs/containers.md shows one."
@@ -40,11 +41,19 @@ def read_context(folder: Path, sets: tuple[PinSet, ...]) -> dict[str, bytes]:
         if name.parts[0] in (PINS_FOLDER, CERTIFICATES.partition("/")[0]):
             fix = f"Rename it: {PINS_FOLDER}/ and certificates/ of the build context are made by rocmatrix."
             raise InputError("this name is taken", where=str(folder / name), fix=fix)
+        if not _is_within(folder / name, folder):  # a recipe's build has a network: it must not see a file of a home
+            fix = "Put the file itself there."
+            raise InputError("this is a link out of the recipe's folder", where=str(folder / name), fix=fix)
         files[name.as_posix()] = read_input(folder / name, largest=_LARGEST)
     for one in sets:
         path = f"{PINS_FOLDER}/{one.kind}"
         files[path] = files.get(path, b"") + one.lines()
     return files
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    real = Path(os.path.realpath(path))  # where links go round in circles, reading says so
+    return real.is_relative_to(folder.resolve())
 
 
 def pack(files: Mapping[str, bytes], certificates: bytes) -> bytes:

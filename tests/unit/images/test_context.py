@@ -60,3 +60,17 @@ def test_certificates_must_be_some_and_the_recipe_must_take_them(tmp_path: Path)
     write_recipe(tmp_path)
     with pytest.raises(InputError, match="takes no certificates"):
         read_certificates(load_recipe("./mine", {}, rocm=None, root=tmp_path), BUNDLE)
+
+
+def test_a_link_out_of_the_folder_is_not_followed_and_one_within_it_is(tmp_path: Path) -> None:
+    folder = write_recipe(tmp_path)
+    (folder / "here").symlink_to("recipe.toml")
+    assert load_recipe("./mine", {}, rocm=None, root=tmp_path).context["here"].startswith(b"schema = 1")
+    (tmp_path / "config.json").write_text("token")
+    (folder / "there").symlink_to("../config.json")
+    with pytest.raises(InputError, match=r"mine/there: this is a link out of the recipe's folder"):
+        load_recipe("./mine", {}, rocm=None, root=tmp_path)
+    (folder / "there").unlink()
+    (folder / "round").symlink_to("round")
+    with pytest.raises(InputError, match="mine/round: the file cannot be read"):
+        load_recipe("./mine", {}, rocm=None, root=tmp_path)
