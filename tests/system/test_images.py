@@ -16,12 +16,13 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from docker.errors import ImageNotFound
 
-from rocmatrix.errors import BuildError, MissingRequirementError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.images.image import BASE_LABEL, DIGEST_LABEL, Image, ensure_image, find_image
 from rocmatrix.images.options import BuildOptions
 from rocmatrix.images.recipe import Recipe
@@ -171,6 +172,13 @@ def test_a_failing_instruction_is_told_with_its_line_and_last_words(
     assert "| so far so good" in str(failed.value)
     assert "/nowhere': No such file or directory" in str(failed.value)
     assert find_image(docker_engine.client, recipe) is None
+
+
+def test_a_dockerfile_that_is_none_is_bad_input_at_its_line(docker_engine: Bed, base: str, recipes: Path) -> None:
+    recipe = make_recipe(recipes, base, name=_name())
+    broken = {**recipe.context, "Dockerfile": b"ARG BASE\nFROM ${BASE}\nRUM true\n"}
+    with pytest.raises(InputError, match=r"Dockerfile:3: .*RUM"):
+        ensure_image(docker_engine.client, replace(recipe, context=broken))
 
 
 def test_a_base_that_is_nowhere_is_told_with_what_to_do(docker_engine: Bed, recipes: Path) -> None:

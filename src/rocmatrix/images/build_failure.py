@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocmatrix.errors import BuildError, MissingRequirementError, RocmatrixError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError, RocmatrixError
 from rocmatrix.images.recipe import Recipe
 from rocmatrix.images.recipe_file import DOCKERFILE
 
 _CLASSIC_STEP = re.compile(r"Step (\d+)/\d+ : ")
 _BUILDX_LINE = re.compile(rf"{DOCKERFILE}:(\d+)$")
 _BUILDX_STEP = re.compile(r" > \[.*?\] (.+):$")
+_PARSE_ERROR = re.compile(r"[Dd]ockerfile parse error (?:on )?line (\d+): (.+)")
 _LAST_LINES = 12
 _LONGEST_LINE = 500
 
@@ -147,9 +148,16 @@ def line_of(dockerfile: str, step: str) -> int | None:
 def failure(log: BuildLog, error: str) -> RocmatrixError:
     """Return what a failed build means to the person who can mend it.
 
-    What the site, the engine or an archive lacks is a ``MissingRequirementError``; an instruction that failed for a
-    reason of its own is a ``BuildError`` with what it printed last.
+    A Dockerfile that is none is an ``InputError``. What the site, the engine or an archive lacks is a
+    ``MissingRequirementError``; an instruction that failed for a reason of its own is a ``BuildError`` with what it
+    printed last.
     """
+    if found := _PARSE_ERROR.search(error):
+        return InputError(
+            f"{log.recipe.label} cannot be built: {found[2].strip()}",
+            where=f"{log.recipe.folder / DOCKERFILE}:{found[1]}",
+            fix="Correct the Dockerfile.",
+        )
     evidence = "\n".join([*log.said, error])
     for pattern, what, fix in _MEANINGS:
         if found := re.search(pattern, evidence):

@@ -7,8 +7,9 @@ import json
 import re
 import shutil
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ _BUILD_SECONDS = 7200
 
 _ADDRESSED = (PinKind.RPM, PinKind.PIP)
 """Kinds of pins whose Dockerfile is told the address, as ``RPM_ADDRESS`` and ``PIP_ADDRESS``."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""The classic builder colours each piece of what an instruction writes to standard error, also within a line."""
 
 _STAGE = re.compile(r"^ ---> ([0-9a-f]{12,64})$")
 
@@ -151,29 +155,52 @@ def read_certificates(recipe: Recipe, path: Path | None) -> bytes:
 
 def _classic(client: DockerClient, order: Order) -> None:
     """Build with the engine's classic builder, through its API."""
+    from docker.errors import APIError  # noqa: PLC0415 - slow to import, and only engines need it
+
     log = BuildLog(order.recipe)
     with docker_errors(f"building {order.recipe.label}"):
-        events = client.api.build(
-            fileobj=io.BytesIO(order.context),
-            custom_context=True,
-            tag=order.recipe.reference,
-            buildargs=dict(order.arguments),
-            network_mode=order.network,
-            platform=PLATFORM,
-            timeout=_BUILD_SECONDS,
-            rm=True,
-            forcerm=True,
-            decode=True,
-        )
         error: str | None = None
-        for event in events:  # to the end: an answer that is left unread keeps its connection open
-            for line in str(event.get("stream") or event.get("status") or "").splitlines():
-                log.add(line)
-                order.options.progress(line)
-            error = error or event.get("error")
+        pending = ""
+        try:
+            for event in _started(client, order):  # to the end: an answer left unread keeps its connection open
+                *lines, pending = (pending + said_in(event)).split("\n")
+                for line in lines:
+                    log.add(line)
+                    order.options.progress(line)
+                if error is None and "error" in event:
+                    error = str(event["error"])
+        except APIError as err:
+            if err.status_code != HTTPStatus.BAD_REQUEST:
+                raise
+            error = str(err.explanation)  # an engine reads the whole Dockerfile before the first instruction
+        log.add(pending)
         if error is not None:
             raise failure(log, error)
         _forget_stages(client, log.lines)
+
+
+def said_in(event: Mapping[str, object]) -> str:
+    """Return what an event of the classic builder adds: pieces of output, not always whole lines, or one status."""
+    if status := event.get("status"):
+        return f"{status}\n"
+    return _COLOUR.sub("", str(event.get("stream") or "")).replace("\r", "\n")
+
+
+def _started(client: DockerClient, order: Order) -> Iterator[Mapping[str, object]]:
+    """Start a build; return what the engine says of it, event by event."""
+    events: Iterator[Mapping[str, object]] = client.api.build(
+        fileobj=io.BytesIO(order.context),
+        custom_context=True,
+        tag=order.recipe.reference,
+        buildargs=dict(order.arguments),
+        network_mode=order.network,
+        platform=PLATFORM,
+        timeout=_BUILD_SECONDS,
+        rm=True,
+        forcerm=True,
+        decode=True,
+    )
+    return events
 
 
 def _forget_stages(client: DockerClient, lines: list[str]) -> None:

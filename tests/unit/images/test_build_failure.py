@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from rocmatrix.errors import BuildError, MissingRequirementError
+from rocmatrix.errors import BuildError, InputError, MissingRequirementError
 from rocmatrix.images.build_failure import BuildLog, failure, instruction_lines
+from rocmatrix.images.building import said_in
 from rocmatrix.images.loading import load_recipe
 from rocmatrix.images.recipe import Recipe
 
@@ -66,6 +67,25 @@ def test_an_instruction_that_fails_by_itself_is_told_with_its_last_words(recipe:
     assert "\n  | useradd: user 'builder' already exists" in str(err)
     assert "returned a non-zero code: 9" in str(err)
     assert str(err.where).endswith("debian/Dockerfile:6")
+
+
+def test_pieces_of_a_line_and_their_colours_become_one_line() -> None:
+    pieces = ({"stream": "\x1b[91mls: \x1b[0m"}, {"stream": "\x1b[91mno such file\n\x1b[0m"}, {"status": "Pulling"})
+    assert "".join(map(said_in, pieces)) == "ls: no such file\nPulling\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "dockerfile parse error line 3: unknown instruction: FRUM",
+        "ERROR: failed to solve: dockerfile parse error on line 3: unknown instruction: FRUM",
+    ],
+)
+def test_a_dockerfile_that_is_none_is_bad_input_at_its_line(recipe: Recipe, said: str) -> None:
+    err = failure(BuildLog(recipe), said)
+    assert isinstance(err, InputError)
+    assert str(err.where).endswith("debian/Dockerfile:3")
+    assert "unknown instruction: FRUM" in str(err)
 
 
 def test_buildx_names_the_line_itself(recipe: Recipe) -> None:
