@@ -349,6 +349,7 @@ def test_the_verb_without_an_engine_lists_all_the_same_and_does_not_build() -> N
     away = "unix:///nowhere/docker.sock"
     listed = json.loads(_run("list", "--json", DOCKER_HOST=away).stdout)
     assert listed["engine"].startswith(f"{away}: no docker engine is running")
+    assert "not built" not in _run("list", DOCKER_HOST=away).stdout
     refused = _run("build", "debian", "--arg", "SUITE=forky", check=False, DOCKER_HOST=away)
     assert refused.returncode == 3
     assert "no docker engine is running" in refused.stderr

@@ -92,7 +92,11 @@ def show_images(document: ImagesDocument, console: Console) -> None:
     for row in document.images:
         args = " ".join(f"{name}={value}" for name, value in sorted(row.args.items()))
         table.add_row(
-            f"{row.recipe} {args}".strip(), ", ".join(row.hip) or "any", row.reference, _state(row), _release(row)
+            f"{row.recipe} {args}".strip(),
+            ", ".join(row.hip) or "any",
+            row.reference,
+            _state(row, document),
+            _release(row),
         )
     console.print(table)
     for row in document.images:
@@ -113,7 +117,9 @@ def show_pins(document: PinsDocument, console: Console) -> None:
         console.print(f"{recipe}: {written}", soft_wrap=True)
 
 
-def _state(row: ImageRow) -> str:
+def _state(row: ImageRow, document: ImagesDocument) -> str:
+    if document.engine:
+        return "unknown"
     if row.id is None or row.size is None:
         return "not built"
     return f"{'built' if row.built else 'there'}, {row.size / 1e9:.2f} GB"
