@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rocmatrix.digest import Digest
 from rocmatrix.errors import ReleaseError
 from rocmatrix.images.loading import SHIPPED
 from rocmatrix.images.recipe import Recipe, unverified_pins
@@ -133,6 +134,28 @@ def require_publishable(recipes: Sequence[Recipe]) -> None:
                 f"nobody has resolved pins of {recipe.label}: {_listed(doubtful)}",
                 fix=f"Run `{command}` online, then build anew; docs/containers.md says where pins are kept.",
             )
+
+
+def require_current_recipes(metadata: Mapping[str, Metadata], digests: Mapping[str, Digest]) -> None:
+    """Refuse variants that another state of their recipe built than the one whose pins and permission were looked at.
+
+    Args:
+        metadata: by variant.
+        digests: by variant built in an image: what its toolchain's recipe has as digest now.
+
+    Raises:
+        ReleaseError: it names the variants.
+    """
+    old = [
+        name
+        for name, wanted in digests.items()
+        if name in metadata and (made := metadata[name].rocmatrix.toolchain) and made.recipe_digest != wanted
+    ]
+    if old:
+        raise ReleaseError(
+            f"built by another state of their container recipe than it has now: {_listed(old)}",
+            fix="Run `rocmatrix run` again: pins and arguments are judged as they are now.",
+        )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from rocmatrix.digest import Digest
 from rocmatrix.errors import ReleaseError, RocmatrixError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.images.recipe import Recipe
@@ -20,6 +21,7 @@ from rocmatrix.release.gates import (
     Allowances,
     require_allowed,
     require_complete,
+    require_current_recipes,
     require_publishable,
     require_unchanged,
 )
@@ -54,6 +56,7 @@ class Request:
         allowances: what the author lets pass.
         credential: where the credential came from, for the journal.
         images: recipes of the images that built the kernel's units.
+        recipe_digests: by variant built in an image: the digest that its toolchain would record now.
     """
 
     tag: str
@@ -65,6 +68,7 @@ class Request:
     allowances: Allowances
     credential: str
     images: tuple[Recipe, ...] = ()
+    recipe_digests: Mapping[str, Digest] = field(default_factory=dict)
 
 
 Objection = Callable[[ReleaseError], None]
@@ -105,6 +109,7 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
         lambda: require_unchanged(content),
         lambda: require_allowed(content.metadata, request.allowances),
         lambda: require_publishable(request.images),
+        lambda: require_current_recipes(content.metadata, request.recipe_digests),
     ):
         _ask(gate, object_to)
     commit = _ask(lambda: require_built_commit(release, content, request.project), object_to) or _UNKNOWN_COMMIT

@@ -14,7 +14,7 @@ from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
-from rocmatrix.plan.model import Plan, PlannedKernel
+from rocmatrix.plan.model import Plan, PlannedKernel, ToolchainId
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.yaml_file import LARGEST_YAML
 from rocmatrix.release.credentials import Credential
@@ -26,6 +26,7 @@ from rocmatrix.releasing.hubs import changing_hub
 from rocmatrix.releasing.model import Options, Outcome, Result
 from rocmatrix.store import Store
 from rocmatrix.toolchain.engines import runs_in_container
+from rocmatrix.toolchain.hipcc.toolchain import recipe_digest
 
 
 def release(options: Options, emit: Emit) -> Result:
@@ -89,7 +90,9 @@ def kernel_of(plan: Plan, tag: str) -> PlannedKernel:
 def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: Credential) -> Request:
     """Return what the stage is asked, from matrix.yaml and build.toml as they are now."""
     matrix = parse_matrix(read_input(options.matrix, largest=LARGEST_YAML), str(options.matrix))
-    project = options.matrix.absolute().parent / kernel.path
+    root = options.matrix.absolute().parent
+    project = root / kernel.path
+    images = _images(plan, kernel, root)
     manifest_path = project / "build.toml"
     return Request(
         tag=options.tag,
@@ -105,15 +108,20 @@ def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: 
             drop=frozenset(options.drop),
         ),
         credential=credential.source,
-        images=_images(plan, kernel, options.matrix.absolute().parent),
+        images=tuple(images.values()),
+        recipe_digests={
+            unit.variant: recipe_digest(images[unit.toolchain].digest)
+            for unit in plan.units
+            if unit.kernel == kernel.name and unit.toolchain in images
+        },
     )
 
 
-def _images(plan: Plan, kernel: PlannedKernel, root: Path) -> tuple[Recipe, ...]:
+def _images(plan: Plan, kernel: PlannedKernel, root: Path) -> dict[ToolchainId, Recipe]:
     """Return the recipes of the images that the kernel's units are built in."""
     used = {unit.toolchain for unit in plan.units if unit.kernel == kernel.name}
     specs = [spec for spec in plan.toolchains if spec.id in used and runs_in_container(spec)]
-    return tuple(load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root) for spec in specs)
+    return {spec.id: load_recipe(spec.recipe, spec.args, rocm=spec.rocm, root=root) for spec in specs}
 
 
 def result_of(wanted: Wanted, endpoint: str, credential: Credential, *, commit: str | None, outcome: Outcome) -> Result:

@@ -43,7 +43,7 @@ class HipccToolchain:
             recipe=self._setup.recipe,
             description=compiler.description,
             compilers={"clang": compiler.version, "hip": compiler.hip},
-            recipe_digest=_recipe_digest(self._setup),
+            recipe_digest=recipe_digest(self._setup.recipe_digest),
             image_digest=self._setup.image() if self._setup.image else None,
         )
 
@@ -73,12 +73,12 @@ class HipccToolchain:
         return exports_gate(request.output, request), load_gate(self._engine, request)
 
 
-def _recipe_digest(setup: Setup) -> Digest:
-    """Return the digest of how things are compiled, and of the image's recipe where there is one."""
+def recipe_digest(image_recipe: Digest | None) -> Digest:
+    """Return the digest of how things are compiled, and of the image's recipe where there is one, as records say it."""
     folder = Path(__file__).parent
     own = [*folder.glob("*.py"), folder.parent / "includes.py", folder.parent / "project_sources.py", *PLACES]
     parts = [
         ("files", digest.of_named_files({path.name: path for path in own}).encode()),
-        ("recipe", (setup.recipe_digest or "").encode()),
+        ("recipe", (image_recipe or "").encode()),
     ]
     return digest.of_parts(parts)
