@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import ninja
 from docker import DockerClient
 
 from rocmatrix.engine.confinement import INPUTS
 from rocmatrix.engine.connection import OWNER_LABEL
 from rocmatrix.engine.docker import DockerEngine
+from rocmatrix.engine.host import ninja_program
 from rocmatrix.engine.limits import Limits
 from rocmatrix.engine.paths import Place
 from tests.unit.build.small import Site, SmallToolchain
 
-NINJA = Place(host=Path(ninja.BIN_DIR) / "ninja", name="ninja")
+NINJA = Place(host=ninja_program(), name="ninja")
 """The host's ninja: the images of recipes have one of their own, Debian's minimal system has none."""
 
 LIMITS = Limits(memory=256 << 20, processes=128, disk=64 << 20, printed=4 << 20)

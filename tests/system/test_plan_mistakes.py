@@ -76,7 +76,9 @@ def test_programs_and_workflows_get_the_same(number: int, in_a_workflow: dict[in
     assert mistake.found in f"{error['what']}\n  {error['fix']}"
     assert _is_harmless(error["what"])
     assert _is_harmless(error["fix"] or "")
-    annotations = [line for line in ended.err.splitlines() if line.lstrip().startswith("::")]
+    commands = [line for line in ended.err.splitlines() if line.lstrip().startswith("::")]
+    folds = ("::group::rocmatrix plan: progress", "::endgroup::")  # of the verb itself
+    annotations = [line for line in commands if line not in folds]
     assert len(annotations) == 1, ended.err
     assert annotations[0].startswith("::error ")
 

@@ -184,8 +184,9 @@ def test_a_wheel_is_installed_into_a_fresh_environment_and_imported(
     home = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "virtualenv", "--quiet", "--no-download", home], check=True, timeout=SECONDS)
     (site,) = home.glob("lib/python*/site-packages")
-    torch = distribution("torch").locate_file("")
-    (site / "torch.pth").write_text(f"{torch}\n")  # the torch of the tests, as one that was installed before
+    # The torch of the tests, as one that was installed before; what it asks for may lie in another folder.
+    folders = {str(distribution(name).locate_file("")) for name in ("torch", "filelock")}
+    (site / "torch.pth").write_text("".join(f"{folder}\n" for folder in sorted(folders)))
     pip = [str(home / "bin/pip"), "install", "--no-index", "--find-links", str(tmp_path / "wheels"), "--quiet"]
     alone = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
 

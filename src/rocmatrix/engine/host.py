@@ -19,6 +19,7 @@ import threading
 import time
 import weakref
 from contextlib import suppress
+from importlib.metadata import distribution
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO
@@ -60,9 +61,7 @@ class HostEngine:
     @property
     def ninja(self) -> str:
         """Path of the ninja in this Python's environment."""
-        import ninja  # noqa: PLC0415 - only where something is built
-
-        return str(Path(ninja.BIN_DIR) / "ninja")
+        return str(ninja_program())
 
     def paths(self, places: tuple[Place, ...]) -> PathMap:  # noqa: ARG002 - the protocol's argument
         """Return that nothing changes: commands see this machine's files."""
@@ -164,6 +163,21 @@ class HostEngine:
         with suppress(BrokenPipeError):  # somebody ended it: commands run without it
             self._watcher.stdin.write(f"{line}\n")
             self._watcher.stdin.flush()
+
+
+def ninja_program() -> Path:
+    """Return the ninja that pip installed, also where this environment looks into another one's packages.
+
+    The package's own ``BIN_DIR`` knows the folder of programs of the running Python alone.
+
+    Raises:
+        MissingRequirementError: its program is not there.
+    """
+    installed = distribution("ninja")
+    for file in installed.files or ():
+        if file.name == "ninja" and (found := Path(str(installed.locate_file(file))).resolve()).is_file():
+            return found
+    raise MissingRequirementError("the program of the package ninja is not there", fix="Install rocmatrix anew.")
 
 
 def scrubbed_environment(home: Path) -> dict[str, str]:
