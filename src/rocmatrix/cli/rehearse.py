@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from rocmatrix.cli.options import Verb, add_building, add_checking, add_reuse, named_path
+from rocmatrix.cli.options import UsageError, Verb, add_building, add_checking, add_reuse, named_path
 from rocmatrix.errors import ExitCode
 
 DEFAULT_WORKFLOW = Path(".github/workflows/release.yml")
@@ -37,6 +37,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 
     require_extras("rehearse", RELEASE, HUB)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
+    if arguments.workflow and arguments.no_run:
+        raise UsageError("--no-run builds nothing, and the jobs of --workflow do", fix="Leave one of them out.")
     return _by_workflow(arguments) if arguments.workflow else _by_itself(arguments)
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.input_file import read_input
 from rocmatrix.pipeline import load_plan
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.release.serving import Pair
+from rocmatrix.release.source_tag import read_tag
 from rocmatrix.release.users import Got, Published, ask_client
 from rocmatrix.workflows.act import ActRun, JobRun, run_act
 from rocmatrix.workflows.identity import TrustingHub, trusting_hub
@@ -56,6 +58,8 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
         fix = "Name a matrix of one kernel."
         raise InputError("one kernel at a time is rehearsed by its workflow", where=str(matrix), fix=fix)
     kernel = plan.kernels[0]
+    read_input(workflow)  # before anything is begun: a file that is there
+    read_tag(tag, kernel, several=False)  # and a tag that could be released
     with tempfile.TemporaryDirectory(prefix="rocmatrix-workflow-") as name:
         scratch = Path(name)
         stage = set_stage(workflow, scratch / "run", tag=tag)
