@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from rocmatrix.errors import InputError
+
 PARTIAL = ".partial-"
 """In the name of what is not finished."""
 
@@ -48,6 +50,20 @@ def write_file(path: Path, content: bytes) -> None:
         partial.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def write_named(path: Path, content: bytes) -> None:
+    """Write a file whose place the user named, as ``write_file`` does.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    try:
+        write_file(path, content)
+    except OSError as err:
+        raise InputError(
+            f"the file cannot be written: {err.strerror}", where=str(path), fix="Name a folder that can be written to."
+        ) from err
 
 
 def replace_folder(place: Path, staged: Path) -> None:

@@ -51,7 +51,7 @@ def write_bills(plan: Plan, *, store: Store, folder: Path | None) -> tuple[Writt
     written = []
     for kernel, found, content in bills:
         path = folder / f"{kernel.name}.cdx.json" if folder else store.kernel_folder(kernel.name) / NAME
-        atomic.write_file(path, content)
+        atomic.write_named(path, content)
         written.append(
             WrittenBill(kernel=kernel.name, path=str(path), variants=len(found.variants), digest=of_bytes(content))
         )

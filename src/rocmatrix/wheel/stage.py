@@ -98,7 +98,7 @@ def _place(request: WheelRequest, unit: Unit, name: WheelName, made: Path, store
     """Bring a finished wheel to where it goes."""
     content = made.read_bytes()
     path = (request.folder or store.kernel_folder(unit.kernel) / "wheels") / name.file
-    atomic.write_file(path, content)
+    atomic.write_named(path, content)
     wanted = f"{name.distribution}=={name.version}"
     return MadeWheel(unit=unit.id, path=str(path), requirement=wanted, size=len(content), digest=of_bytes(content))
 
