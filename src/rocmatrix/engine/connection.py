@@ -54,8 +54,11 @@ def connect(*, timeout: int = ANSWER_SECONDS) -> DockerClient:
     with docker_errors("connecting to the docker engine"):
         _require_ssh()
         _try_socket()
-        client = docker.from_env(timeout=timeout, max_pool_size=_CONNECTIONS, use_ssh_client=True)
-        version = client.version()
+        try:
+            client = docker.from_env(timeout=timeout, max_pool_size=_CONNECTIONS, use_ssh_client=True)
+            version = client.version()
+        except (ValueError, KeyError, TypeError, AttributeError) as err:  # docker-py takes the answer for an engine's
+            raise MissingRequirementError(_NO_ENGINE, where=engine_name(), fix=_START) from err
     _require(client, str(version.get("Os")), str(version.get("Arch")), str(version.get("ApiVersion")))
     return client
 
@@ -108,6 +111,7 @@ def translated(err: Exception, doing: str) -> MissingRequirementError:
 
 
 _START = "Start it (`systemctl start docker`), or set DOCKER_HOST to one that runs; `docker info` shows what answers."
+_NO_ENGINE = "what answers is no docker engine"
 _MEANINGS = (
     (
         r"Permission denied|EACCES",
@@ -158,6 +162,11 @@ _MEANINGS = (
         r"Broken pipe|BrokenPipe",
         "the connection to the docker engine broke, which over ssh means that ssh could not log in",
         "See whether `docker info` works; over ssh, whether `ssh HOST docker version` does without a question.",
+    ),
+    (
+        r"BadStatusLine|JSONDecodeError|InvalidJSON|Expecting value|LineTooLong|Invalid response from docker daemon",
+        _NO_ENGINE,
+        "Correct DOCKER_HOST; `docker info` shows what answers.",
     ),
     (
         r"RemoteDisconnected|Connection aborted|ConnectionReset|Connection reset|IncompleteRead|closed connection",

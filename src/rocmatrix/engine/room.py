@@ -17,7 +17,7 @@ from rocmatrix.engine.container import Container, Ending, Job, Look
 from rocmatrix.engine.interface import Command, Completed
 from rocmatrix.engine.limits import Limits, size_text
 from rocmatrix.engine.paths import PathMap, Place
-from rocmatrix.errors import MissingRequirementError
+from rocmatrix.errors import BuildError, MissingRequirementError
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -78,7 +78,7 @@ class Room:
             done = self._completed(ending, status, lines.text, time.monotonic() - started, job)
             if status == 0:
                 self._fetch(command, paths)
-        except MissingRequirementError:
+        except (MissingRequirementError, BuildError):  # results that were cut off with the room are none of this one's
             if self._ended:
                 return None
             raise

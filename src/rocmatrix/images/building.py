@@ -174,9 +174,13 @@ def _classic(client: DockerClient, order: Order) -> None:
                 raise
             error = str(err.explanation)  # an engine reads the whole Dockerfile before the first instruction
         log.add(pending)
+        if error is None or order.options.certificates:  # else what was done stays for the next attempt
+            _forget_stages(client, log.lines, made=error is None)
         if error is not None:
             raise failure(log, error)
-        _forget_stages(client, log.lines)
+
+
+_NEXT_STAGE = "Step 1/1 : FROM scratch"
 
 
 def said_in(event: Mapping[str, object]) -> str:
@@ -203,12 +207,15 @@ def _started(client: DockerClient, order: Order) -> Iterator[Mapping[str, object
     return events
 
 
-def _forget_stages(client: DockerClient, lines: list[str]) -> None:
-    """Remove the stages that are not in the image: they hold the site's certificates, and as many bytes again."""
+def _forget_stages(client: DockerClient, lines: list[str], *, made: bool) -> None:
+    """Remove the stages that are not in the image: they hold the site's certificates, and as many bytes again.
+
+    The last stage is the image, and stays, if the build ``made`` one; else it is what a failed build left.
+    """
     from docker.errors import APIError  # noqa: PLC0415 - slow to import, and only engines need it
 
     last: str | None = None
-    for line in lines:
+    for line in lines if made else [*lines, _NEXT_STAGE]:
         if re.match(r"Step \d+/\d+ : FROM ", line, re.IGNORECASE):
             with suppress(APIError):  # another build is on it or has removed it
                 if last is not None and not _named(client, last):

@@ -72,7 +72,9 @@ def recipe(node: Node) -> str:
     text = node.string()
     if text.startswith("./") or text == ".":
         path = _relative_path(node, text)
-        return "." if path == "." else f"./{path}"
+        if path == ".":
+            raise node.error("a recipe needs a folder of its own", "Write its path, e.g. ./toolchains/mine.")
+        return f"./{path}"
     if text not in RECIPES:
         fix = f"{allowed(text, RECIPES)} A recipe of your own is written as a path, ./toolchains/mine."
         raise node.error(f"the toolchain {quote(text)} is not known", fix)

@@ -116,6 +116,7 @@ def complaint(content: bytes) -> str:
         ('"7.1": llvm', '"7.1.1": llvm', "'7.1.1' is not a ROCm minor"),
         ('"7.1": llvm', '"7.1": lvm', "the toolchain 'lvm' is not known\n  Did you mean llvm?"),
         ('"7.1": llvm', '"7.1": [llvm]', "expected a recipe or a mapping, found a list"),
+        ('"7.1": llvm', '"7.1": "."', "a recipe needs a folder of its own"),
         ('"7.1": llvm', '"7.1": {recipe: hipcc, arg: {}}', "unknown key 'arg'"),
         ('"7.1": llvm', '"7.1": {recipe: hipcc, args: {A: 7.10}}', "args.A: expected a string, found a number, '7.10'"),
         ('"7.1": llvm', '"7.1": ./../x', "'./../x' is not a path"),

@@ -17,6 +17,7 @@ from rocmatrix.toolchain.hipcc.objects import PLACES, Steps
 from rocmatrix.toolchain.hipcc.setup import Setup
 from rocmatrix.toolchain.hipcc.sources import objection, require_headers
 from rocmatrix.toolchain.interface import BuildRequest, Step
+from rocmatrix.toolchain.llvm.facts import DATA
 from rocmatrix.toolchain.project_sources import project_sources
 
 
@@ -76,9 +77,11 @@ class HipccToolchain:
 def recipe_digest(image_recipe: Digest | None) -> Digest:
     """Return the digest of how things are compiled, and of the image's recipe where there is one, as records say it."""
     folder = Path(__file__).parent
-    own = [*folder.glob("*.py"), folder.parent / "includes.py", folder.parent / "project_sources.py", *PLACES]
+    above = folder.parent
+    shared = (above / "includes.py", above / "project_sources.py", above / "llvm" / "flags.py", DATA / "torch.toml")
+    own = {path.relative_to(above).as_posix(): path for path in (*folder.glob("*.py"), *shared)}
     parts = [
-        ("files", digest.of_named_files({path.name: path for path in own}).encode()),
+        ("files", digest.of_named_files(own | {path.name: path for path in PLACES}).encode()),
         ("recipe", (image_recipe or "").encode()),
     ]
     return digest.of_parts(parts)
