@@ -164,7 +164,7 @@ _MEANINGS = (
         "See whether `docker info` works; over ssh, whether `ssh HOST docker version` does without a question.",
     ),
     (
-        r"BadStatusLine|JSONDecodeError|InvalidJSON|Expecting value|LineTooLong|indices must be|Invalid response from docker",
+        r"BadStatusLine|JSONDecodeError|Expecting value|LineTooLong|indices must be|Invalid response from docker",
         _NO_ENGINE,
         "Correct DOCKER_HOST; `docker info` shows what answers.",
     ),
