@@ -308,6 +308,8 @@ def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
     assert (refused.returncode, "--allow-untested" in refused.stderr) == (7, True)
     dry = command(made, *words, "--allow-untested", "--dry-run", home=tmp_path)
     assert (dry.returncode, list((tmp_path / "hub").glob("kernels/*"))) == (0, [])
+    typo = command(made, *words, "--allow-untested", "--dry-run", "--drop", "torch2.13-rocm72", home=tmp_path)
+    assert (typo.returncode, "Did you mean torch2.13-rocm7.2?" in typo.stderr) == (2, True), typo.stderr
     first, again = (command(made, *words, "--allow-untested", home=tmp_path) for _ in range(2))
     assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
     assert first.stdout.startswith("released: v2.0.0")

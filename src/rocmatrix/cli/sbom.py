@@ -33,6 +33,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     if arguments.only:
         raise UsageError("--only selects units, and a bill lists all of a kernel", fix="Leave it out.")
     store = Store(arguments.out)
+    store.read_plan()  # before the folder is taken: one that is not there is not made
     with store.exclusive():
         bills = write_bills(store.read_plan(), store=store, folder=arguments.dest)
     if arguments.json:

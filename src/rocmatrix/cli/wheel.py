@@ -33,6 +33,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.wheel.stage import WheelRequest, make_wheels  # noqa: PLC0415
 
     store = Store(arguments.out)
+    store.read_plan()  # before the folder is taken: one that is not there is not made
     with store.exclusive(), reporter_of(arguments) as reporter:
         plan = store.read_plan()
         units = select(plan, arguments.only)

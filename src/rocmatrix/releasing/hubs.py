@@ -109,7 +109,7 @@ def checked_address(hub: str) -> str:
         raise InputError(
             "an address of a Hub holds no user or password",
             where="--hub",
-            fix="Set HF_TOKEN, or use another credential.",
+            fix="Set HF_TOKEN, for another host by git ROCMATRIX_GIT_TOKEN, or use another credential.",
         )
     return hub.rstrip("/")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +11,16 @@ from rocmatrix.events import Emit, Notice
 from rocmatrix.images.loading import load_recipe
 from rocmatrix.images.recipe import Recipe
 from rocmatrix.input_file import read_input
-from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.compat import Compat, load_compat
 from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, PlannedKernel, ToolchainId
-from rocmatrix.plan.text import quote
+from rocmatrix.plan.text import nearest, quote
 from rocmatrix.plan.yaml_file import LARGEST_YAML
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
+from rocmatrix.release.serving import Pair
 from rocmatrix.release.signing import prepare_signing
 from rocmatrix.release.stage import Request, prepare, publish
 from rocmatrix.releasing.hubs import changing_hub
@@ -92,7 +93,7 @@ def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: 
     matrix = parse_matrix(read_input(options.matrix, largest=LARGEST_YAML), str(options.matrix))
     root = options.matrix.absolute().parent
     project = root / kernel.path
-    images = _images(plan, kernel, root)
+    images, compat = _images(plan, kernel, root), load_compat()
     manifest_path = project / "build.toml"
     return Request(
         tag=options.tag,
@@ -100,12 +101,12 @@ def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: 
         manifest=parse_manifest(read_input(manifest_path), str(manifest_path)),
         project=project,
         plan=plan,
-        compat=load_compat(),
+        compat=compat,
         allowances=Allowances(
             toolchains=frozenset(matrix.allow_toolchains),
             untested=options.untested,
             host_builds=matrix.allow_host_builds,
-            drop=frozenset(options.drop),
+            drop=_pairs(options.drop, compat),
         ),
         credential=credential.source,
         images=tuple(images.values()),
@@ -115,6 +116,21 @@ def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: 
             if unit.kernel == kernel.name and unit.toolchain in images
         },
     )
+
+
+def _pairs(named: Sequence[str], compat: Compat) -> frozenset[str]:
+    """Return the users that may be dropped.
+
+    Raises:
+        InputError: one is no pair of torch and ROCm that exists, so that it would let nothing pass.
+    """
+    known = [str(Pair(torch=row.torch, rocm=rocm)) for row in compat.pairs for rocm in row.rocm]
+    for name in named:
+        if name not in known:
+            near = nearest(name, known)
+            fix = f"Did you mean {near}?" if near else "Write torchX.Y-rocmX.Y, as the refusal that asks for it does."
+            raise InputError(f"{quote(name)} is no pair of torch and ROCm that is known", where="--drop", fix=fix)
+    return frozenset(named)
 
 
 def _images(plan: Plan, kernel: PlannedKernel, root: Path) -> dict[ToolchainId, Recipe]:

@@ -255,3 +255,11 @@ def test_on_a_terminal_there_is_a_live_table_and_the_cursor_comes_back(project: 
 def _subprocess(name: str, environment: dict[str, str], *words: str) -> bytes:
     command = [sys.executable, "-m", "rocmatrix", name, *words]
     return subprocess.run(command, capture_output=True, check=True, env=environment, timeout=120).stdout
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("verb", ["wheel", "sbom"])
+def test_an_output_folder_that_is_not_there_is_refused_and_not_made(verb: str, project: Path, capsys: Capture) -> None:
+    assert main([verb, "--out", "dits"]) == 2
+    assert "there is no plan here" in capsys.readouterr().err
+    assert not (project / "dits").exists()
