@@ -25,6 +25,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="first merge these output folders of other machines into --out",
     )
+    parser.add_argument(
+        "--checks-from",
+        dest="checks",
+        nargs="+",
+        action="extend",
+        type=named_path,
+        default=[],
+        metavar="DIR",
+        help="as --from, of machines that only check: nothing but their check.json is taken",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -32,13 +42,13 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import present  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
-    from rocmatrix.collect.parts import merge_parts  # noqa: PLC0415
+    from rocmatrix.collect.parts import Parts, merge_parts  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
 
-    if arguments.parts:
+    if arguments.parts or arguments.checks:
         store = Store(arguments.out)
         with store.exclusive(), reporter_of(arguments) as reporter:
-            merge_parts(arguments.parts, store, reporter.emit)
+            merge_parts(Parts(whole=arguments.parts, checks=arguments.checks), store, reporter.emit)
     return present(arguments, pipeline.collect, then=_tell_later_jobs)
 
 

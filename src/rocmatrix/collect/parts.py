@@ -1,7 +1,8 @@
 """Output folders of several machines, merged into one: what each of them built, audited and checked.
 
 Of every unit there may be one artifact only: two machines that made different bytes of the same inputs are a fault that
-nobody should choose between. Records are taken only where they speak of that artifact.
+nobody should choose between. Records are taken only where they speak of that artifact. Of a machine that only checks,
+nothing but the record of the check is read, whatever else it left: it cannot give a release its files.
 """
 
 from __future__ import annotations
@@ -34,7 +35,20 @@ class _Found:
     record: BuildRecord
 
 
-def merge_parts(parts: Sequence[Path], into: Store, emit: Emit) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Output folders of other machines.
+
+    Attributes:
+        whole: builds, audits and checks are taken from these.
+        checks: checks alone are.
+    """
+
+    whole: Sequence[Path] = ()
+    checks: Sequence[Path] = ()
+
+
+def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
     """Merge output folders into one; units that no part has stay as they are there.
 
     The folder that is merged into takes part in the comparison, so that merging twice changes nothing. Checks may come
@@ -44,12 +58,12 @@ def merge_parts(parts: Sequence[Path], into: Store, emit: Emit) -> None:
     Raises:
         InputError: a part is no output folder, has another plan, or another artifact of the same unit.
     """
-    plan = _one_plan(parts, into)
-    stores = [Store(part) for part in parts]
+    plan = _one_plan((*parts.whole, *parts.checks), into)
+    whole, checks = [Store(part) for part in parts.whole], [Store(part) for part in parts.checks]
     if not into.plan_path.is_file():
         into.write_plan(plan)
     for unit in plan.units:
-        _merge_unit(unit, stores, into, emit)
+        _merge_unit(unit, whole, checks, into, emit)
 
 
 def _one_plan(parts: Sequence[Path], into: Store) -> Plan:
@@ -73,8 +87,8 @@ def _one_plan(parts: Sequence[Path], into: Store) -> Plan:
     return plan
 
 
-def _merge_unit(unit: Unit, parts: Sequence[Store], into: Store, emit: Emit) -> None:
-    stores = [into, *parts]
+def _merge_unit(unit: Unit, whole: Sequence[Store], checked: Sequence[Store], into: Store, emit: Emit) -> None:
+    stores = [into, *whole]
     built = [_Found(store=store, record=record) for store in stores if (record := _build(store, unit, emit))]
     made = [found for found in built if found.record.artifact_digest is not None]
     for other in made[1:]:
@@ -93,7 +107,7 @@ def _merge_unit(unit: Unit, parts: Sequence[Store], into: Store, emit: Emit) -> 
     if (artifact := chosen.record.artifact_digest) is not None:
         for audit in list(_records(stores, unit, AuditRecord, artifact, emit))[:1]:
             into.write_record(audit)
-        if checks := list(_records(stores, unit, CheckRecord, artifact, emit)):
+        if checks := list(_records((*stores, *checked), unit, CheckRecord, artifact, emit)):
             into.write_record(max(checks, key=_weight))
 
 

@@ -1,13 +1,14 @@
 """Merging what several machines left: one artifact for each unit, and records that speak of it."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rocmatrix.cli.main import main
-from rocmatrix.collect.parts import merge_parts
+from rocmatrix.collect.parts import Parts, merge_parts
 from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.events import Event, Notice
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Tested
@@ -35,9 +36,9 @@ def into(tmp_path: Path) -> Store:
     return Store(tmp_path / "merged")
 
 
-def merge(into: Store, *parts: Path) -> list[str]:
+def merge(into: Store, *parts: Path, checks: Sequence[Path] = ()) -> list[str]:
     events: list[Event] = []
-    merge_parts(parts, into, events.append)
+    merge_parts(Parts(whole=parts, checks=checks), into, events.append)
     return [event.message for event in events if isinstance(event, Notice)]
 
 
@@ -58,14 +59,7 @@ def test_units_of_two_machines_come_together_and_merging_again_changes_nothing(m
 def test_two_artifacts_of_one_unit_are_refused_with_both_folders(machine: Machine, into: Store) -> None:
     one, two = machine("one"), machine("two")
     one.go_through()
-    two.build(SECOND)
-    shutil.copytree(two.store.payload(SECOND), two.root / "other")
-    (two.root / "other" / "__init__.py").write_text("# other bytes\n")
-    two.build()
-    artifact = two.store.replace_payload(UNIT, two.root / "other")
-    record = two.store.read_record(SECOND, BuildRecord)
-    assert isinstance(record, BuildRecord)
-    two.store.write_record(_of(record, artifact))
+    build_other_bytes(two)
     with pytest.raises(InputError) as refused:
         merge(into, one.store.root, two.store.root)
     assert str(one.store.root) in str(refused.value)
@@ -73,10 +67,15 @@ def test_two_artifacts_of_one_unit_are_refused_with_both_folders(machine: Machin
     assert into.payload_digest(UNIT) is None
 
 
-def _of(record: BuildRecord, artifact: object) -> BuildRecord:
-    from dataclasses import replace  # noqa: PLC0415 - only here
-
-    return replace(record, unit=UNIT, artifact_digest=artifact)  # type: ignore[arg-type]
+def build_other_bytes(project: Project) -> None:
+    """Build the unit with another result than every other machine has."""
+    project.build()
+    record = project.store.read_record(UNIT, BuildRecord)
+    assert isinstance(record, BuildRecord)
+    shutil.copytree(project.store.payload(UNIT), project.root / "other")
+    (project.root / "other" / "__init__.py").write_text("# other bytes\n")
+    artifact = project.store.replace_payload(UNIT, project.root / "other")
+    project.store.write_record(replace(record, artifact_digest=artifact))
 
 
 def check_only(project: Project) -> Path:
@@ -129,6 +128,35 @@ def test_a_check_of_another_artifact_does_not_count_and_is_said(machine: Machine
     assert not isinstance(into.read_record(UNIT, CheckRecord), CheckRecord)
 
 
+def test_of_a_machine_that_only_checks_no_build_and_no_audit_is_taken(machine: Machine, into: Store) -> None:
+    failed, unaudited, gpu = machine("failed"), machine("unaudited"), machine("gpu")
+    failed.build(outcome=Outcome.FAILED, error="gemm.hip:3:1: error: no")
+    unaudited.build(SECOND)
+    for unit in (UNIT, SECOND):
+        gpu.build(unit)
+        gpu.audit(unit)
+        gpu.check(unit, tested=Tested.MI300X)
+    assert merge(into, failed.store.root, unaudited.store.root, checks=[gpu.store.root]) == []
+    assert into.payload_digest(UNIT) is None
+    build = into.read_record(UNIT, BuildRecord)
+    assert isinstance(build, BuildRecord)
+    assert build.outcome is Outcome.FAILED
+    assert not isinstance(into.read_record(SECOND, AuditRecord), AuditRecord)
+    check = into.read_record(SECOND, CheckRecord)
+    assert isinstance(check, CheckRecord)
+    assert check.tested is Tested.MI300X
+
+
+def test_another_artifact_beside_a_check_neither_counts_nor_stops_the_release(machine: Machine, into: Store) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.go_through()
+    build_other_bytes(gpu)
+    gpu.check()
+    notices = merge(into, built.store.root, checks=[gpu.store.root])
+    assert any("its record does not count" in notice for notice in notices), notices
+    assert into.payload_digest(UNIT) == built.store.payload_digest(UNIT)
+
+
 def test_a_failed_build_is_brought_along_and_a_good_one_wins(machine: Machine, into: Store) -> None:
     bad, good = machine("bad"), machine("good")
     bad.build(outcome=Outcome.FAILED, error="gemm.hip:3:1: error: no")
@@ -155,8 +183,6 @@ def test_a_link_in_a_payload_is_refused(machine: Machine, into: Store, tmp_path:
 def test_what_is_no_part_or_has_another_plan_is_one_message(
     machine: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dataclasses import replace  # noqa: PLC0415 - only here
-
     one, other = machine("one"), machine("other")
     other.store.write_plan(replace(one.plan, warnings=("another",)))
     out = ["--out", str(tmp_path / "merged")]
@@ -164,6 +190,8 @@ def test_what_is_no_part_or_has_another_plan_is_one_message(
         ([str(tmp_path / "nowhere")], "this is no output folder"),
         ([str(tmp_path)], "no part has a plan"),
         ([str(one.store.root), str(other.store.root)], "its plan is not that of"),
+        ([str(one.store.root), "--checks-from", str(tmp_path / "nowhere")], "this is no output folder"),
+        ([str(one.store.root), "--checks-from", str(other.store.root)], "its plan is not that of"),
     ):
         assert main(["collect", *out, "--from", *parts]) == ExitCode.INPUT
         printed = capsys.readouterr().err
