@@ -5,9 +5,10 @@ set -euo pipefail
 # shellcheck disable=SC2153 # PATHS is the action's input
 mapfile -t paths < <(sed '/^[[:space:]]*$/d' <<<"$PATHS")
 git add -- "${paths[@]}"
-if ! git diff --quiet; then
-  echo "files changed that were not to change:" >&2
-  git diff --name-only >&2
+# what is not staged by now, new files too: `git diff` would not see those
+changed=$(git status --porcelain --untracked-files=all)
+if elsewhere=$(grep -v '^[^ ?] ' <<<"$changed") && [[ -n $elsewhere ]]; then
+  printf 'files changed that were not to change:\n%s\n' "$elsewhere" >&2
   exit 1
 fi
 if git diff --cached --quiet; then
