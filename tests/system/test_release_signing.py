@@ -183,6 +183,21 @@ def test_a_signature_of_somebody_else_is_told_and_replaced(
     assert (verdict.problem, str(verdict.signer)) == (None, WORKFLOW)
 
 
+def test_a_signature_that_stays_because_nobody_can_sign_here_is_told_with_its_signer(
+    hub: RunningHub, source: Source, sigstore: Sigstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eve = "https://github.com/eve/fork/.github/workflows/release.yml@refs/heads/main"
+    sigstore.workflow = eve
+    interrupted(hub, source, prepared(sigstore, tmp_path))
+    for name in sigstore.environment():
+        monkeypatch.delenv(name)
+    nobody = prepared(sigstore, tmp_path, SignMode.AUTO)
+    assert nobody.signer is None
+    _, told = release(hub, source, nobody)
+    stayed = [line for line in told if line.startswith(f"{VARIANT} on the Hub was signed by {eve}")]
+    assert [line.partition("; ")[2] for line in stayed] == ["nobody can sign here, and it stays"]
+
+
 @pytest.mark.parametrize("refusal", [("certificate", 403), ("log", 400)])
 def test_a_sigstore_that_refuses_stops_a_release_before_anything_is_written(
     hub: RunningHub, source: Source, sigstore: Sigstore, tmp_path: Path, refusal: tuple[str, int]

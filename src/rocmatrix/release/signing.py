@@ -168,6 +168,9 @@ class _Task:
             elif self.signing.named and verdict.signer and verdict.signer != self.signing.named:
                 self.tell(f"{variant} on the Hub was signed by {verdict.signer}, not by {self.signing.named}: replaced")
             else:
+                if self.signing.named is None:  # there is nobody to compare with: people have to
+                    why = "who signs here is not known" if self.signing.signer else "nobody can sign here"
+                    self.tell(f"{variant} on the Hub was signed by {verdict.signer}; {why}, and it stays")
                 return bundle
         return None
 
