@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rocmatrix.cli.options import UsageError, Verb, named_path
 from rocmatrix.errors import ExitCode
@@ -24,8 +23,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.machine.extras import RELEASE, require_extras  # noqa: PLC0415 - `--help` looks at nothing
 
     require_extras("sbom", RELEASE)
-    from rocmatrix.report.console import make_console  # noqa: PLC0415 - `--help` must not wait for it
-    from rocmatrix.report.documents import write_document  # noqa: PLC0415
+    from rocmatrix.cli.telling import tell  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.report.sbom_view import BillsDocument, show_bills  # noqa: PLC0415
     from rocmatrix.sbom.stage import write_bills  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
@@ -36,9 +34,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     store.read_plan()  # before the folder is taken: one that is not there is not made
     with store.exclusive():
         bills = write_bills(store.read_plan(), store=store, folder=arguments.dest)
-    if arguments.json:
-        write_document(BillsDocument(bills=bills), sys.stdout)
-    show_bills(bills, make_console(sys.stderr if arguments.json else sys.stdout))
+    tell(arguments, BillsDocument(bills=bills), lambda console: show_bills(bills, console))
     return ExitCode.DONE
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rocmatrix.cli.options import Verb, named_path
 from rocmatrix.errors import ExitCode
@@ -25,9 +24,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> ExitCode:
     """Write one wheel for each variant."""
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415 - `--help` must not wait for it
+    from rocmatrix.cli.telling import tell  # noqa: PLC0415
     from rocmatrix.plan.selectors import select  # noqa: PLC0415
-    from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.wheel_view import WheelsDocument, show_wheels  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
     from rocmatrix.wheel.stage import WheelRequest, make_wheels  # noqa: PLC0415
@@ -40,9 +38,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         request = WheelRequest(units=units, tag=arguments.tag, name=arguments.name, folder=arguments.dest)
         root = arguments.matrix.absolute().parent
         wheels = make_wheels(plan, request, source_root=root, store=store, emit=reporter.emit)
-    if arguments.json:
-        write_document(WheelsDocument(wheels=wheels), sys.stdout)
-    show_wheels(wheels, make_console(sys.stderr if arguments.json else sys.stdout))
+    tell(arguments, WheelsDocument(wheels=wheels), lambda console: show_wheels(wheels, console))
     return ExitCode.DONE
 
 

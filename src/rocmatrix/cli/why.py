@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from rocmatrix.cli.options import Verb
 from rocmatrix.cli.release import add_hub
@@ -26,10 +25,9 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 
     require_extras("why", RELEASE)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
+    from rocmatrix.cli.telling import tell  # noqa: PLC0415
     from rocmatrix.releasing.explanation import why  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
-    from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_explanation  # noqa: PLC0415
 
     explanation = why(
@@ -40,9 +38,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         hub=arguments.hub,
         transport=Transport(arguments.transport),
     )
-    if arguments.json:
-        write_document(explanation, sys.stdout)
-    show_explanation(explanation, make_console(sys.stderr if arguments.json else sys.stdout))
+    tell(arguments, explanation, lambda console: show_explanation(explanation, console))
     loads = explanation.variant is not None and explanation.objection is None
     return ExitCode.DONE if loads else ExitCode.RELEASE
 

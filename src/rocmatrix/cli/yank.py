@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from rocmatrix.cli.options import Verb
 from rocmatrix.cli.release import add_hub
@@ -27,10 +26,9 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("users are told the reason, and it is empty", where="--reason")
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported, as in `release`
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.cli.telling import tell  # noqa: PLC0415
     from rocmatrix.releasing.transport import Transport  # noqa: PLC0415
     from rocmatrix.releasing.withdraw import yank  # noqa: PLC0415 - `--help` must not wait for it
-    from rocmatrix.report.console import make_console  # noqa: PLC0415
-    from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_withdrawal  # noqa: PLC0415
 
     with reporter_of(arguments) as reporter:
@@ -42,9 +40,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             transport=Transport(arguments.transport),
             emit=reporter.emit,
         )
-    if arguments.json:
-        write_document(result, sys.stdout)
-    show_withdrawal(result, make_console(sys.stderr if arguments.json else sys.stdout))
+    tell(arguments, result, lambda console: show_withdrawal(result, console))
     return ExitCode.DONE
 
 

@@ -86,40 +86,52 @@ class Counting:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        received = sent = status = 0
+        exchange = _Counted(scope, receive, send)
         told = False
 
         def tell() -> None:
             nonlocal told
-            if told:
-                return
-            told = True
-            self._traffic.add(
-                Exchange(
-                    method=scope["method"],
-                    path=scope["path"],
-                    endpoint=self._endpoint(scope),
-                    status=status,
-                    received=received,
-                    sent=sent,
-                )
-            )
-
-        async def counted_receive() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            return message
-
-        async def counted_send(message: Message) -> None:
-            nonlocal sent, status
-            status = message.get("status", status)
-            sent += len(message.get("body", b""))
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                tell()  # before the client has it: who has an answer finds it counted
-            await send(message)
+            if not told:
+                told = True
+                self._traffic.add(exchange.so_far(self._endpoint(scope)))
 
         try:
-            await self._app(scope, counted_receive, counted_send)
+            await self._app(scope, exchange.receive, lambda message: exchange.send(message, tell))
         finally:
             tell()
+
+
+class _Counted:
+    """One request whose bytes are counted on their way."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Begin with none."""
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._received = self._sent = self._status = 0
+
+    def so_far(self, endpoint: str) -> Exchange:
+        """Return what went by until now."""
+        return Exchange(
+            method=self._scope["method"],
+            path=self._scope["path"],
+            endpoint=endpoint,
+            status=self._status,
+            received=self._received,
+            sent=self._sent,
+        )
+
+    async def receive(self) -> Message:
+        """Take a message of the client's."""
+        message = await self._receive()
+        self._received += len(message.get("body", b""))
+        return message
+
+    async def send(self, message: Message, at_end: Callable[[], None]) -> None:
+        """Pass a message to the client; ``at_end`` is called before the last one is."""
+        self._status = message.get("status", self._status)
+        self._sent += len(message.get("body", b""))
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            at_end()  # before the client has it: who has an answer finds it counted
+        await self._send(message)

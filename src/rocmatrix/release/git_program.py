@@ -237,11 +237,9 @@ def require_programs() -> None:
             )
 
 
-def _environment(folder: Path, host: Host) -> Mapping[str, str]:
-    """Return what git is told beside the caller's environment: nobody's settings but ours, and no secret."""
-    home = folder.with_name(f"{folder.name}-home")
-    home.mkdir(exist_ok=True)
-    settings = {
+def _settings(host: Host) -> Mapping[str, str]:
+    """Return the settings of git: what leads to the credential, git-lfs as a filter, and no waiting for ever."""
+    return {
         **host.settings,
         **_FILTER,
         "core.autocrlf": "false",
@@ -257,6 +255,13 @@ def _environment(folder: Path, host: Host) -> Mapping[str, str]:
         "lfs.locksverify": "false",
         "lfs.allowincompletepush": "false",
     }
+
+
+def _environment(folder: Path, host: Host) -> Mapping[str, str]:
+    """Return what git is told beside the caller's environment: nobody's settings but ours, and no secret."""
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir(exist_ok=True)
+    settings = _settings(host)
     numbered = {f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(settings)}
     numbered |= {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())}
     directory = folder / ".git"

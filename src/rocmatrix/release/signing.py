@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocmatrix.errors import ReleaseError
 from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
@@ -20,6 +21,9 @@ from rocmatrix.release.publication import Wanted
 from rocmatrix.release.trees import BUILD, LocalFile, file_of
 from rocmatrix.release.view import View
 from rocmatrix.signatures.model import MetadataSigner, Signer, SigningError, Verdict
+
+if TYPE_CHECKING:
+    from sigstore.oidc import IdentityToken
 
 Tell = Callable[[str], None]
 Verify = Callable[[bytes, bytes], Verdict]
@@ -65,23 +69,11 @@ def prepare_signing(mode: SignMode, trust: Path | None, tell: Tell) -> Signing |
     """
     if mode is SignMode.NEVER:
         return None
-    from rocmatrix.signatures.keyless import KeylessSigner, find_identity, signer_from  # noqa: PLC0415 - an extra
+    from rocmatrix.signatures.keyless import KeylessSigner, signer_from  # noqa: PLC0415 - an extra
     from rocmatrix.signatures.trust import load_trust  # noqa: PLC0415
     from rocmatrix.signatures.verification import verify_bundle  # noqa: PLC0415
 
-    reason = "nothing here gives an identity token"
-    try:
-        identity = find_identity()
-    except SigningError as err:
-        identity, reason = None, str(err)
-    if identity is None:
-        if mode is SignMode.REQUIRED:
-            raise ReleaseError(
-                f"signatures are required, and {reason}",
-                where="--sign",
-                fix="Release from a job with `permissions: id-token: write`, or say --sign auto.",
-            )
-        tell(f"variants are not signed: {reason}")
+    identity = _identity(mode, tell)
     trusted = cache(lambda: load_trust(trust))  # the public one is asked for its newest keys: once, and only if needed
     if trust is not None:
         trusted()
@@ -92,6 +84,30 @@ def prepare_signing(mode: SignMode, trust: Path | None, tell: Tell) -> Signing |
     if identity is None:
         return Signing(signer=None, named=None, verify=verify)
     return Signing(signer=KeylessSigner(identity, trusted()), named=signer_from(identity), verify=verify)
+
+
+def _identity(mode: SignMode, tell: Tell) -> IdentityToken | None:
+    """Return the identity of this CI job; where there is none, say so.
+
+    Raises:
+        ReleaseError: signatures are required, and there is none.
+    """
+    from rocmatrix.signatures.keyless import find_identity  # noqa: PLC0415 - an extra
+
+    reason = "nothing here gives an identity token"
+    try:
+        if (identity := find_identity()) is not None:
+            return identity
+    except SigningError as err:
+        reason = str(err)
+    if mode is SignMode.REQUIRED:
+        raise ReleaseError(
+            f"signatures are required, and {reason}",
+            where="--sign",
+            fix="Release from a job with `permissions: id-token: write`, or say --sign auto.",
+        )
+    tell(f"variants are not signed: {reason}")
+    return None
 
 
 def sign_wanted(wanted: Wanted, view: View, signing: Signing, tell: Tell) -> Wanted:

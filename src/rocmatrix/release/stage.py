@@ -105,13 +105,7 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
         )
     content = read_content(request.kernel, store=store, project=request.project)
     require_complete(request.plan, coverage, content)  # users of what is missing get nothing: no rehearsal could pass
-    for gate in (
-        lambda: require_unchanged(content),
-        lambda: require_allowed(content.metadata, request.allowances),
-        lambda: require_publishable(request.images),
-        lambda: require_current_recipes(content.metadata, request.recipe_digests),
-    ):
-        _ask(gate, object_to)
+    _go_through_gates(request, content, object_to)
     commit = _ask(lambda: require_built_commit(release, content, request.project), object_to) or _UNKNOWN_COMMIT
     facts = CardFacts(
         manifest=request.manifest,
@@ -128,6 +122,16 @@ def prepare(request: Request, store: Store, *, object_to: Objection = refuse) ->
         card=make_card(facts, request.project),
         source_commit=commit,
     )
+
+
+def _go_through_gates(request: Request, content: Content, object_to: Objection) -> None:
+    for gate in (
+        lambda: require_unchanged(content),
+        lambda: require_allowed(content.metadata, request.allowances),
+        lambda: require_publishable(request.images),
+        lambda: require_current_recipes(content.metadata, request.recipe_digests),
+    ):
+        _ask(gate, object_to)
 
 
 def _expectations(request: Request, content: Content) -> Expectations:
@@ -169,11 +173,7 @@ def publish(
     Raises:
         ReleaseError: it was refused or failed; ``release.json`` says at which step.
     """
-    kernel = wanted.expectations.content.kernel
-
-    def tell(message: str) -> None:
-        emit(Notice(level="info", message=message, where=kernel.name))
-
+    kernel, tell = wanted.expectations.content.kernel, _teller(wanted, emit)
     path = store.kernel_folder(kernel.name) / JOURNAL if keep_journal else None
     journal = JournalFile(path, _journal(wanted, hub, credential))
     view = patient_view(hub, kernel.repo_id, tell=tell, patience=patience)
@@ -185,6 +185,12 @@ def publish(
         raise
     journal.end("already released" if released.already else "released")
     return released
+
+
+def _teller(wanted: Wanted, emit: Emit) -> Callable[[str], None]:
+    """Return what says a sentence of this kernel's release."""
+    kernel = wanted.expectations.content.kernel.name
+    return lambda message: emit(Notice(level="info", message=message, where=kernel))
 
 
 def _journal(wanted: Wanted, hub: Hub, credential: str) -> Journal:

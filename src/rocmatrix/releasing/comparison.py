@@ -14,7 +14,7 @@ from rocmatrix.plan.text import quote
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair, served
 from rocmatrix.release.trees import BUILD, variants_of
-from rocmatrix.release.view import glance
+from rocmatrix.release.view import View, glance
 from rocmatrix.releasing.hubs import open_hub
 from rocmatrix.releasing.publish import kernel_of
 from rocmatrix.releasing.transport import Transport
@@ -62,12 +62,7 @@ def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport =
     opened = open_hub(hub, kernel.repo_id, transport)
     with opened as there, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
         view = glance(there, kernel.repo_id)
-        tags = view.named_references().tags
-        if published_tag not in tags:
-            known = ", ".join(sorted(tags)) or "none"
-            fix = f"Its releases are: {known}."
-            raise InputError(f"there is no release {quote(published_tag)}", where=kernel.repo_id, fix=fix)
-        commit = tags[published_tag]
+        commit = _commit_of(published_tag, view)
         before = variants_of(view.tree(commit))
         view.download(commit, [path for path in view.tree(commit) if path.startswith(f"{BUILD}/")], Path(folder))
         earlier = replace(audit_anything(Path(folder)), path=f"{kernel.repo_id}@{published_tag}")
@@ -83,6 +78,19 @@ def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport =
         lost=_sorted(old - new),
         binaries=difference(audit_anything(now), earlier),
     )
+
+
+def _commit_of(tag: str, view: View) -> str:
+    """Return the commit of a release.
+
+    Raises:
+        InputError: there is none of this tag.
+    """
+    tags = view.named_references().tags
+    if tag not in tags:
+        fix = f"Its releases are: {', '.join(sorted(tags)) or 'none'}."
+        raise InputError(f"there is no release {quote(tag)}", where=view.repository, fix=fix)
+    return tags[tag]
 
 
 def _sorted(pairs: frozenset[Pair]) -> tuple[str, ...]:

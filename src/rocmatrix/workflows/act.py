@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,13 +119,26 @@ def run_act(errand: Errand, say: Callable[[JobRun], None] = lambda _: None) -> A
     Raises:
         MissingRequirementError: act is not installed.
     """
-    home, artifacts = errand.scratch / "home", errand.scratch / "artifacts"
+    home, artifacts, reader = errand.scratch / "home", errand.scratch / "artifacts", _Reader(say)
     (home / ".config/act").mkdir(parents=True, exist_ok=True)
     (home / ".config/act/actrc").touch()  # without it act asks which image it shall take
     (errand.scratch / "event.json").write_text(json.dumps(errand.payload), encoding="utf-8")
     _write_variables(errand.scratch / "variables", errand.variables)
     started = time.monotonic()
-    command = [str(find_act()), errand.event, *_options(errand, artifacts)]
+    exit_code = _follow([str(find_act()), errand.event, *_options(errand, artifacts)], errand, home, reader)
+    seconds = time.monotonic() - started
+    return ActRun(
+        jobs=tuple(reader.jobs),
+        log={name: tuple(lines) for name, lines in reader.log.items()},
+        exit_code=exit_code,
+        seconds=seconds,
+        artifacts=artifacts,
+        ended=f"it was not done in {errand.seconds:.0f} s" if seconds >= errand.seconds else "",
+    )
+
+
+def _follow(command: Sequence[str], errand: Errand, home: Path, reader: _Reader) -> int:
+    """Start act, give its lines to the reader, end it when its time is over, and return its exit code."""
     with subprocess.Popen(
         command,
         cwd=errand.repository,
@@ -137,7 +150,7 @@ def run_act(errand: Errand, say: Callable[[JobRun], None] = lambda _: None) -> A
         errors="replace",
         start_new_session=True,
     ) as process:
-        reader, limit = _Reader(say), threading.Timer(errand.seconds, _end, (process,))
+        limit = threading.Timer(errand.seconds, _end, (process,))
         limit.start()
         try:
             for line in process.stdout or ():
@@ -146,15 +159,7 @@ def run_act(errand: Errand, say: Callable[[JobRun], None] = lambda _: None) -> A
         finally:
             limit.cancel()
             _end(process)
-    late = time.monotonic() - started >= errand.seconds
-    return ActRun(
-        jobs=tuple(reader.jobs),
-        log={name: tuple(lines) for name, lines in reader.log.items()},
-        exit_code=process.returncode,
-        seconds=time.monotonic() - started,
-        artifacts=artifacts,
-        ended=f"it was not done in {errand.seconds:.0f} s" if late else "",
-    )
+    return process.returncode
 
 
 class _Reader:

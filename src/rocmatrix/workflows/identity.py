@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 ISSUER = "https://token.actions.githubusercontent.com"
 _AUDIENCE, _KEY_ID, _HOURS = "rehearsal", "rehearsal", 12
@@ -34,8 +38,7 @@ def trusting_hub(kernel: str, folder: Path, *, source: str) -> Iterator[Trusting
         folder: what the Hub keeps lies there.
         source: the repository on GitHub, ``owner/name``.
     """
-    import jwt  # noqa: PLC0415 - the extra `hub`
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - the extra `hub`
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
     from rocmatrix.hubserver.accounts import Accounts, User  # noqa: PLC0415
@@ -55,15 +58,20 @@ def trusting_hub(kernel: str, folder: Path, *, source: str) -> Iterator[Trusting
     publishers = Publishers(issuer=ISSUER, audience=_AUDIENCE, keys={_KEY_ID: public.decode()}, publishers=(trusted,))
     token, _ = token_of(folder)
     hub = Hub(folder, Accounts((User(name="author", token=token, organizations=(owner,)),)))
-    now = int(time.time())
-    claims = {"iss": ISSUER, "aud": _AUDIENCE, "sub": f"repo:{source}:environment:release", "repository": source}
-    identity = jwt.encode(
-        {**claims, "iat": now, "exp": now + _HOURS * 3600}, key, algorithm="ES256", headers={"kid": _KEY_ID}
-    )
     limit_requests()
     try:
         with running(make_app(hub, publishers=publishers)) as server:
             ApiHub(server.endpoint, Credential(token=token, source="rehearsal")).create_repository(kernel)
-            yield TrustingHub(endpoint=server.endpoint, identity_token=identity)
+            yield TrustingHub(endpoint=server.endpoint, identity_token=_identity_token(source, key))
     finally:
         hub.close()
+
+
+def _identity_token(source: str, key: EllipticCurvePrivateKey) -> str:
+    """Return what GitHub would give to a job of the repository that releases."""
+    import jwt  # noqa: PLC0415 - the extra `hub`
+
+    now = int(time.time())
+    claims = {"iss": ISSUER, "aud": _AUDIENCE, "sub": f"repo:{source}:environment:release", "repository": source}
+    times = {"iat": now, "exp": now + _HOURS * 3600}
+    return jwt.encode({**claims, **times}, key, algorithm="ES256", headers={"kid": _KEY_ID})
