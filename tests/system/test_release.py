@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.errors import ReleaseError
 from rocmatrix.events import discard
 from rocmatrix.hubserver.faults import Fault, FaultKind
-from rocmatrix.release.api_hub import ApiHub, limit_requests
+from rocmatrix.release.api_hub import ApiHub
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.persistence import Patience, Persistence, SystemClock
 from rocmatrix.release.publication import Released, Wanted
@@ -25,7 +24,7 @@ from rocmatrix.release.stage import publish
 from rocmatrix.release.trees import Tree
 from rocmatrix.release.view import View
 from rocmatrix.release.withdrawal import Withdrawn, withdraw
-from tests.system.hub import READER, STRANGER, WRITER, RunningHub, serving
+from tests.system.hub import READER, STRANGER, WRITER, RunningHub
 from tests.system.release_source import REPOSITORY, Source, git, make_source
 
 KERNEL = "kernel"
@@ -33,24 +32,6 @@ SECONDS = 120
 BRANCH, TAG, STAGING = "v2", "v2.0.0", "staging/v2.0.0"
 QUICK = Patience(first_wait=0.01)
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[RunningHub]:
-    limit_requests()
-    with serving(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("source"))
-
-
-@pytest.fixture(scope="module")
-def changed(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """The next version, with other bytes in one variant."""
-    return make_source(tmp_path_factory.mktemp("changed"), tag="v2.1.0", line="CHANGED = True")
 
 
 def release(hub: RunningHub, source: Source, wanted: Wanted | None = None, token: str = WRITER) -> Released:

@@ -25,11 +25,6 @@ from tests.system.test_release_users import SECONDS, VARIANT, Place, user
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("source"))
-
-
 def rows(card: str, heading: str) -> list[list[str]]:
     """Return the cells of the first table below a heading."""
     lines = card.partition(f"### {heading}\n")[2].lstrip("\n").splitlines()

@@ -1,42 +1,23 @@
 """Builds on ``main`` where they are asked for, and pre-releases, which no user finds by version."""
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rocmatrix.errors import ReleaseError
 from rocmatrix.hubserver.faults import Fault, FaultKind
-from rocmatrix.release.api_hub import limit_requests
 from rocmatrix.release.publication import Released, Wanted
 from rocmatrix.release.trees import Tree
 from tests.golden.make_dist import DIST
 from tests.system.conftest import StubBuilder, hip_soname
-from tests.system.hub import RunningHub, serving
+from tests.system.hub import RunningHub
 from tests.system.release_source import REPOSITORY, Source, make_source
 from tests.system.test_release import BRANCH, KERNEL, TAG, command, others, references, release, tree, yank
 from tests.system.test_release_users import VARIANT, Place, user
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
 PRELIMINARY = "v2.1.0-rc.1"
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[RunningHub]:
-    limit_requests()
-    with serving(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("source"))
-
-
-@pytest.fixture(scope="module")
-def changed(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("changed"), tag="v2.1.0", line="CHANGED = True")
 
 
 def on_main(source: Source, **allowances: object) -> Wanted:

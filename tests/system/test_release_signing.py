@@ -20,7 +20,7 @@ from sigstore.verify import Verifier
 from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.events import Event, Notice
 from rocmatrix.hubserver.faults import Fault, FaultKind
-from rocmatrix.release.api_hub import ApiHub, limit_requests
+from rocmatrix.release.api_hub import ApiHub
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.persistence import Patience
 from rocmatrix.release.publication import Released
@@ -28,7 +28,7 @@ from rocmatrix.release.signing import Signing, SignMode, prepare_signing
 from rocmatrix.release.stage import publish
 from rocmatrix.signatures.model import GITHUB_ISSUER, Signer, SignerPolicy
 from rocmatrix.signatures.trust import load_trust
-from tests.system.hub import WRITER, RunningHub, serving
+from tests.system.hub import WRITER, RunningHub
 from tests.system.private_sigstore import (
     REPOSITORY as SOURCES,
 )
@@ -40,18 +40,6 @@ QUICK = Patience(first_wait=0.01)
 VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
 SIGNATURE = f"build/{VARIANT}/metadata.json.sigstore"
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[RunningHub]:
-    limit_requests()
-    with serving(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture

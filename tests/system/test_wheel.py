@@ -36,11 +36,6 @@ TAG = "v2.0.0"
 VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return make_source(tmp_path_factory.mktemp("source"))
-
-
 def make(source: Source, folder: Path, *, emit: Emit = discard, **request: object) -> dict[str, MadeWheel]:
     """Make wheels; return them by variant."""
     asked = WheelRequest(units=source.plan.units, folder=folder, **{"tag": TAG, **request})  # type: ignore[arg-type]
