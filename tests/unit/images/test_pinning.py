@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
 import lzma
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
 import pytest
+import zstandard
 
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.images.building import require_resolved
 from rocmatrix.images.loading import SHIPPED, load_recipe, pins_path
+from rocmatrix.images.pinning import unpacking
 from rocmatrix.images.pinning.resolve import Asking, Outcome, Resolved, resolve
 from rocmatrix.images.pinning.rpms import Rpm, newest
 from rocmatrix.images.pinning.web import Web
@@ -307,6 +310,26 @@ def test_an_answer_of_another_form_is_refused_with_its_place(site: Site, content
     ]
     assert [one.outcome for one in asked] == [Outcome.REFUSED] * 3
     assert all("the answer cannot be read" in one.detail and site.host in one.detail for one in asked)
+
+
+@pytest.mark.parametrize("kind", [PinKind.APT, PinKind.DNF])
+def test_a_list_that_unpacks_to_more_than_any_has_is_refused(
+    site: Site, monkeypatch: pytest.MonkeyPatch, kind: PinKind
+) -> None:
+    monkeypatch.setattr(unpacking, "LARGEST_UNPACKED", 1 << 20)
+    addresses = {
+        PinKind.APT: f"http://{site.host}/debian trixie main",
+        PinKind.DNF: _repository(site, "rocm", ("hipcc" * (1 << 18), "1", "1", "c" * 64)),
+    }
+    site["/debian/dists/trixie/main/binary-amd64/Packages.xz"] = lzma.compress(b"Package: hipcc\n\n" * (1 << 17))
+    _, said = _resolve_set(_set(kind, addresses[kind], hipcc=""))
+    assert said.outcome is Outcome.REFUSED
+    assert "is larger than 1 MB when it is unpacked" in said.detail
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress, zstandard.compress, bytes])
+def test_every_form_of_a_list_is_unpacked_whole_also_in_several_pieces(pack: Callable[[bytes], bytes]) -> None:
+    assert unpacking.unpacked(pack(b"a" * 100_000) + pack(b"b"), "here") == b"a" * 100_000 + b"b"
 
 
 def test_a_server_that_is_away_leaves_the_pin_as_it_was() -> None:

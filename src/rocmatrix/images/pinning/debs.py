@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import lzma
-
 from rocmatrix.errors import InputError
+from rocmatrix.images.pinning.unpacking import unpacked_xz
 from rocmatrix.images.pinning.web import Web
 
 
@@ -23,9 +22,10 @@ def read_archive(web: Web, address: str) -> dict[str, str]:
         fix = "Write `URL SUITE COMPONENT`, as in sources.list: http://deb.debian.org/debian trixie main."
         raise InputError(f"{address!r} is no archive of Debian packages", where="pins.toml", fix=fix)
     url, suite, component = words
-    content = web.get(f"{url.rstrip('/')}/dists/{suite}/{component}/binary-amd64/Packages.xz")
+    place = f"{url.rstrip('/')}/dists/{suite}/{component}/binary-amd64/Packages.xz"
+    content = unpacked_xz(web.get(place), place)
     found: dict[str, str] = {}
-    for entry in lzma.decompress(content).decode("utf-8", "replace").split("\n\n"):
+    for entry in content.decode("utf-8", "replace").split("\n\n"):
         fields = dict(line.split(": ", 1) for line in entry.splitlines() if ": " in line and line[0] != " ")
         if "Package" in fields:
             found[fields["Package"]] = fields.get("Version", "")

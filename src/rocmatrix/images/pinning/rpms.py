@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import lzma
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import zstandard
-
 from rocmatrix.errors import MissingRequirementError
+from rocmatrix.images.pinning.unpacking import unpacked
 from rocmatrix.images.pinning.web import Web
 
 _REPO = "{http://linux.duke.edu/metadata/repo}"
@@ -47,7 +43,7 @@ def read_repository(web: Web, address: str) -> tuple[Rpm, ...]:
     content = web.get(f"{base}/{location.get('href')}")
     if checksum.get("type") != "sha256" or hashlib.sha256(content).hexdigest() != checksum.text:
         raise _damaged(base, "the list of packages is not the one that repomd.xml names")
-    return tuple(_packages(_parsed(_unpacked(content), base)))
+    return tuple(_packages(_parsed(unpacked(content, base), base)))
 
 
 def newest(packages: Iterable[Rpm], name: str) -> Rpm | None:
@@ -86,18 +82,6 @@ def _ordered(version: str) -> tuple[tuple[int, int, str], ...]:
         else:
             rows.append((1, 0, "") if part == "^" else (2, 0, part))
     return (*rows, (0, 0, ""))
-
-
-def _unpacked(content: bytes) -> bytes:
-    if content.startswith(b"\x1f\x8b"):
-        return gzip.decompress(content)
-    if content.startswith(b"\xfd7zXZ"):
-        return lzma.decompress(content)
-    if content.startswith(b"BZh"):
-        return bz2.decompress(content)
-    if content.startswith(b"\x28\xb5\x2f\xfd"):
-        return zstandard.ZstdDecompressor().decompressobj().decompress(content)
-    return content
 
 
 def _parsed(content: bytes, where: str) -> ET.Element:
