@@ -132,6 +132,7 @@ def _words(args: Mapping[str, str]) -> str:
 def _base(pins: PinsFile, name: str, path: Path) -> Base:
     found = pins.base(name)
     if found is None:
+        _require_file(path)
         raise InputError(f"there is no base {name!r}", where=str(path), fix="Add it to [[bases]], or name another.")
     return found
 
@@ -139,5 +140,13 @@ def _base(pins: PinsFile, name: str, path: Path) -> Base:
 def _pin_set(pins: PinsFile, name: str, path: Path) -> PinSet:
     found = pins.pin_set(name)
     if found is None:
+        _require_file(path)
         raise InputError(f"there is no set {name!r}", where=str(path), fix="Add it to [[sets]], or name another.")
     return found
+
+
+def _require_file(pins: Path) -> None:
+    """Refuse a recipe that needs a pins.toml and has none; one that names neither sets nor bases needs none."""
+    if not pins.exists():
+        fix = "Write it, with the bases and sets that recipe.toml names; docs/containers.md shows what belongs into it."
+        raise InputError(f"there is no {pins.name}", where=str(pins.parent), fix=fix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -11,6 +12,7 @@ import msgspec
 from rocmatrix.errors import InputError
 from rocmatrix.images.pins import Base, PinKind, PinSet, Provenance
 from rocmatrix.input_file import read_input
+from rocmatrix.plan.text import allowed, quote
 
 SCHEMA = 1
 RECIPE_FILE = "recipe.toml"
@@ -134,14 +136,26 @@ def read_pins_file(path: Path) -> PinsFile:
         names = [one.name for one in entries]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise InputError(f"{twice[0]!r} is there twice", where=str(path), fix="Give each entry a name of its own.")
+    for one in pins.sets:
+        if _USER_INFORMATION.search(one.address):  # not quoted: logs are read by more people than the file
+            raise InputError(
+                f"the address of the set {one.name!r} has a user name or password",
+                where=str(path),
+                fix="Leave out what is before the @: the file is shared, and builds keep addresses in the image's"
+                " history. Name a mirror that asks for neither.",
+            )
     return pins
 
 
+_USER_INFORMATION = re.compile(r"//[^/?#\s]*@")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*?)`(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 _T = TypeVar("_T", RecipeFile, PinsFile)
 
 
 def _read(path: Path, kind: type[_T]) -> _T:
     fix = "docs/containers.md shows what belongs into it."
+    if not path.exists():
+        raise InputError(f"there is no {path.name}", where=str(path.parent), fix=f"Write it; {fix}")
     try:
         table = tomllib.loads(read_input(path).decode())
         made = msgspec.convert(table, kind)
@@ -150,7 +164,28 @@ def _read(path: Path, kind: type[_T]) -> _T:
     except tomllib.TOMLDecodeError as err:
         raise InputError(f"this is no TOML: {err}", where=str(path), fix=fix) from err
     except msgspec.ValidationError as err:
-        raise InputError(f"{err}", where=str(path), fix=fix) from err
+        raise _not_of_its_form(str(err), kind, str(path), fix) from err
     if made.schema != SCHEMA:
         raise InputError(f"schema is {made.schema}, and this rocmatrix reads {SCHEMA}", where=str(path), fix=fix)
     return made
+
+
+def _not_of_its_form(problem: str, kind: type[RecipeFile | PinsFile], where: str, fix: str) -> InputError:
+    """Return the error for what msgspec refused; of a key that there is not, the nearest that there is."""
+    found = _UNKNOWN.fullmatch(problem)
+    if found is None:
+        return InputError(problem, where=where, fix=fix)
+    place = re.sub(r"\[\.\.\.\]", "", found["place"] or "").lstrip(".")
+    struct = _STRUCTS.get(re.sub(r"\[\d+\]", "", place), kind)
+    advice = allowed(found["key"], struct.__struct_encode_fields__)
+    return InputError(f"{place + ': ' if place else ''}there is no key {quote(found['key'])}", where=where, fix=advice)
+
+
+_STRUCTS: dict[str, type[msgspec.Struct]] = {
+    "images": ImageEntry,
+    "images.tools": ToolPaths,
+    "images.expected-findings": Finding,
+    "bases": BaseEntry,
+    "sets": PinsEntry,
+}
+"""Which keys there are below each place of the two files."""

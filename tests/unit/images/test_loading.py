@@ -57,7 +57,17 @@ def test_a_recipe_of_ones_own_is_read_from_its_folder(tmp_path: Path) -> None:
     [
         ({"recipe": "schema = 1\n"}, "missing required field `description`"),
         ({"recipe": RECIPE.replace("schema = 1", "schema = 2")}, "schema is 2, and this rocmatrix reads 1"),
-        ({"recipe": RECIPE.replace("hipcc =", "hipc =")}, "hipc"),
+        (
+            {"recipe": RECIPE.replace("hipcc =", "hipc =")},
+            r"images\[0\].tools: there is no key 'hipc'\n  Did you mean hipcc\? Allowed: hipcc, clang, ninja, python\.",
+        ),
+        ({"recipe": "build-gigabyte = 1\n" + RECIPE}, r"toml: there is no key 'build-gigabyte'\n  Allowed: schema, "),
+        (
+            {"recipe": RECIPE.replace("build-gigabytes", "build_gigabytes")},
+            r"images\[0\]: there is no key 'build_gigabytes'\n  Did you mean build-gigabytes\?",
+        ),
+        ({"pins": PINS.replace("kind =", "knd =")}, r"sets\[0\]: there is no key 'knd'\n  Did you mean kind\?"),
+        ({"pins": PINS.replace("digest =", "digst =")}, r"bases\[0\]: there is no key 'digst'\n  Did you mean digest"),
         ({"recipe": RECIPE.replace('"/usr/bin/hipcc"', '"hipcc"')}, r"`\$.images\[0\].tools.hipcc`"),
         ({"recipe": RECIPE.replace('hip = ["7.2"]', "hip = [7.2]")}, r"Expected `str`, got `float`"),
         ({"recipe": RECIPE.replace('base = "base"', 'base = "other"')}, "there is no base 'other'"),
@@ -67,7 +77,9 @@ def test_a_recipe_of_ones_own_is_read_from_its_folder(tmp_path: Path) -> None:
         ({"pins": PINS.replace("1.2-3", "1.2; rm -rf /")}, r"packages"),
         ({"pins": PINS.replace("1" * 64, "1" * 63)}, r"digest"),
         ({"pins": PINS + PINS.partition("schema = 1")[2].partition("[[sets]]")[0]}, "'base' is there twice"),
-        ({"pins": None}, "there is no set 'packages'"),
+        ({"pins": None}, r"there is no pins\.toml"),
+        ({"pins": PINS.replace('"apt"', '"pip"\naddress = "https://me:planted@x.example/simple"')}, "has a user name"),
+        ({"pins": PINS.replace('"apt"', '"dnf"\naddress = "http://a.example http://me@x.example"')}, "has a user name"),
     ],
 )
 def test_what_is_wrong_in_a_recipe_is_said_with_its_file(
@@ -77,6 +89,7 @@ def test_what_is_wrong_in_a_recipe_is_said_with_its_file(
     with pytest.raises(InputError, match=message) as refused:
         load_recipe("./mine", {}, rocm="7.2", root=tmp_path)
     assert str(refused.value.where).startswith(str(folder))
+    assert "planted" not in str(refused.value)
 
 
 def test_a_folder_without_a_dockerfile_or_with_pipes_and_names_of_ours_is_refused(tmp_path: Path) -> None:
@@ -90,6 +103,10 @@ def test_a_folder_without_a_dockerfile_or_with_pipes_and_names_of_ours_is_refuse
     with pytest.raises(InputError, match="not a regular file"):
         load_recipe("./mine", {}, rocm=None, root=tmp_path)
     (folder / "pipe").unlink()
+    (folder / "recipe.toml").rename(folder / "recipe.tml")
+    with pytest.raises(InputError, match=r"mine: there is no recipe\.toml"):
+        load_recipe("./mine", {}, rocm=None, root=tmp_path)
+    (folder / "recipe.tml").rename(folder / "recipe.toml")
     (folder / "Dockerfile").unlink()
     with pytest.raises(InputError, match="there is no Dockerfile"):
         load_recipe("./mine", {}, rocm=None, root=tmp_path)
