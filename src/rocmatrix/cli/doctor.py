@@ -18,14 +18,12 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     """Look at this machine; exit 3 if the main job cannot work on it."""
     from rocmatrix import machine  # noqa: PLC0415 - `--help` looks at nothing
     from rocmatrix.machine.cache import cache_folder  # noqa: PLC0415
+    from rocmatrix.plan.matrix_model import RECIPES  # noqa: PLC0415
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.doctor_view import DoctorDocument, blockers, show_probes  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
-    from rocmatrix.toolchain import registry  # noqa: PLC0415
 
-    probes = machine.probe_all(
-        out=arguments.out, cache=cache_folder(), recipes=registry.RECIPES, online=arguments.online
-    )
+    probes = machine.probe_all(out=arguments.out, cache=cache_folder(), recipes=RECIPES, online=arguments.online)
     code = ExitCode.ENVIRONMENT if blockers(probes) else ExitCode.DONE
     if arguments.json:
         write_document(DoctorDocument(probes=probes, exit_code=int(code)), sys.stdout)

@@ -12,9 +12,7 @@ from rocmatrix.images.context import read_context
 from rocmatrix.images.pins import Base, PinSet, named_base
 from rocmatrix.images.recipe import BASE_ARGUMENT, ExpectedFinding, Recipe, Tools
 from rocmatrix.images.recipe_file import PINS_FILE, ImageEntry, PinsFile, read_pins_file, read_recipe_file
-
-SHIPPED = ("almalinux", "therock", "debian")
-"""Recipes that come with rocmatrix, by source of ROCm."""
+from rocmatrix.plan.matrix_model import SHIPPED
 
 OWN_PINS = "containers"
 """Folder beside matrix.yaml whose ``<recipe>/pins.toml`` counts instead of the one that rocmatrix came with."""

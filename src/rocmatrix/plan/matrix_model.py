@@ -9,8 +9,14 @@ from rocmatrix.plan.audit_choice import AuditChoice
 
 MATRIX_SCHEMA = 1
 
-RECIPES = ("llvm", "hipcc", "almalinux", "therock", "debian")
-"""Toolchains that come with rocmatrix: the two on the host, and the container recipes by source of ROCm."""
+ON_THIS_MACHINE = ("llvm", "hipcc")
+"""Recipes whose compiler is installed on this machine; all others are images."""
+
+SHIPPED = ("almalinux", "therock", "debian")
+"""Recipes of images that come with rocmatrix, by source of ROCm."""
+
+RECIPES = (*ON_THIS_MACHINE, *SHIPPED)
+"""Toolchains that come with rocmatrix."""
 
 
 RELEASE_KEYS = ("allow-toolchains", "isolation")

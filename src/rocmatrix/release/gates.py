@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rocmatrix.digest import Digest
 from rocmatrix.errors import ReleaseError
-from rocmatrix.images.loading import SHIPPED
 from rocmatrix.images.recipe import Recipe, unverified_pins
 from rocmatrix.metadata import Metadata, is_hashed
+from rocmatrix.plan.matrix_model import SHIPPED
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.records import Coverage, Isolation, Tested
 from rocmatrix.release.content import Content

@@ -13,15 +13,13 @@ from rocmatrix.engine.interface import Engine
 from rocmatrix.engine.limits import Limits
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.plan.matrix_model import ON_THIS_MACHINE, SHIPPED
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
     from rocmatrix.images.recipe import Recipe
-
-ON_THIS_MACHINE = ("llvm", "hipcc")
-"""Recipes whose compiler is installed on this machine; all others are images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ def _require_possible(spec: ToolchainSpec, name: str) -> None:
         raise InputError(
             f"toolchain {spec.id}: the recipe {spec.recipe} runs on this machine and has no image for --engine docker",
             where=spec.chosen_by,
-            fix="Leave out --engine, or choose a recipe that is an image: almalinux, therock, debian or ./path.",
+            fix=f"Leave out --engine, or choose a recipe that is an image: {', '.join(SHIPPED)} or ./path.",
         )
 
 

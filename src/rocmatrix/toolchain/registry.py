@@ -8,15 +8,11 @@ from pathlib import Path
 from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import InputError, MissingRequirementError
-from rocmatrix.images.loading import SHIPPED
 from rocmatrix.images.recipe import Recipe
+from rocmatrix.plan.matrix_model import ON_THIS_MACHINE
 from rocmatrix.plan.model import ToolchainSpec
-from rocmatrix.toolchain.engines import ON_THIS_MACHINE
 from rocmatrix.toolchain.interface import Toolchain
 from rocmatrix.toolchain.unavailable import UnavailableToolchain
-
-RECIPES = (*ON_THIS_MACHINE, *SHIPPED)
-"""Recipes that come with rocmatrix."""
 
 
 def make_toolchain(spec: ToolchainSpec, *, engine: Engine, cache: Path, recipe: Recipe | None = None) -> Toolchain:

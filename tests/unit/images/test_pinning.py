@@ -19,7 +19,7 @@ import zstandard
 
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.images.building import require_resolved
-from rocmatrix.images.loading import SHIPPED, load_recipe, pins_path
+from rocmatrix.images.loading import load_recipe, pins_path
 from rocmatrix.images.pinning import unpacking
 from rocmatrix.images.pinning.resolve import Asking, Outcome, Resolved, resolve
 from rocmatrix.images.pinning.rpms import Rpm, newest
@@ -27,6 +27,7 @@ from rocmatrix.images.pinning.web import Web
 from rocmatrix.images.pinning.write import written
 from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe_file import BaseEntry, PinsEntry, PinsFile, read_pins_file
+from rocmatrix.plan.matrix_model import SHIPPED
 
 ROOT = Path(__file__).parents[3]
 TODAY = "2026-12-01"

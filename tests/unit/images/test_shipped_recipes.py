@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.images.context import CERTIFICATES
-from rocmatrix.images.loading import SHIPPED, every_recipe
+from rocmatrix.images.loading import every_recipe
 from rocmatrix.images.pins import PinKind
 from rocmatrix.images.recipe import Recipe
 from rocmatrix.plan.audit_choice import AUDIT_RULES
 from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.matrix_model import RECIPES as RECIPE_NAMES
+from rocmatrix.plan.matrix_model import SHIPPED
 
 ROOT = Path(__file__).parents[3]
 RECIPES = [recipe for name in SHIPPED for recipe in every_recipe(name, ROOT)]
@@ -152,3 +154,8 @@ def test_shell_scripts_parse_and_stop_at_the_first_failure(script: Path) -> None
     checked = subprocess.run((shell, "-n", str(script)), capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     assert any(re.fullmatch(r"set -eux(o pipefail)?", line) for line in rest)
+
+
+def test_every_recipe_that_comes_with_rocmatrix_is_one_that_plans_know() -> None:
+    assert {path.parent.name for path in (ROOT / "containers").glob("*/recipe.toml")} == set(SHIPPED)
+    assert set(SHIPPED) < set(RECIPE_NAMES)
