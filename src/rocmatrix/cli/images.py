@@ -7,7 +7,7 @@ import datetime as dt
 import sys
 from typing import TYPE_CHECKING
 
-from rocmatrix.cli.options import UsageError, Verb, named_path
+from rocmatrix.cli.options import DEFAULT_MATRIX, UsageError, Verb, named_path
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="build: what the engine lacks; list: all recipes; push: to --registry; pin: resolve versions online",
     )
     parser.add_argument(
-        "recipe", nargs="*", help="almalinux, therock, debian or ./path (default: what matrix.yaml chooses; list: all)"
+        "recipe",
+        nargs="*",
+        help="almalinux, therock, debian or ./path (default: what matrix.yaml chooses; list: that and all of ours)",
     )
     parser.add_argument(
         "--arg", action="append", default=[], metavar="NAME=VALUE", help="choose among a recipe's images; several times"
@@ -177,24 +179,40 @@ def _recipes(arguments: argparse.Namespace) -> tuple[Recipe, ...]:
 
 
 def _all_recipes(arguments: argparse.Namespace, root: Path) -> tuple[Recipe, ...]:
-    """Return every image of the named recipes; without a name what matrix.yaml chooses, or for a list all of ours."""
-    from rocmatrix.images.loading import SHIPPED, every_recipe, load_recipe  # noqa: PLC0415 - as above
+    """Return every image of the named recipes; without a name what matrix.yaml chooses, for a list with all of ours."""
+    from rocmatrix.images.loading import every_recipe  # noqa: PLC0415 - as above
+    from rocmatrix.plan.matrix_model import SHIPPED  # noqa: PLC0415
 
-    if arguments.recipe or arguments.action == "list":
-        names = arguments.recipe or SHIPPED
-        return tuple(recipe for name in names for recipe in every_recipe(name, root, arguments.base))
+    if arguments.recipe:
+        return tuple(recipe for name in arguments.recipe for recipe in every_recipe(name, root, arguments.base))
+    if arguments.action != "list":
+        return _loaded(_matrix_specs(arguments), arguments, root)
+    ours = tuple(recipe for name in SHIPPED for recipe in every_recipe(name, root, arguments.base))
+    named = arguments.matrix.exists() or arguments.matrix != DEFAULT_MATRIX
+    specs = _container_specs(arguments) if named else ()
+    images = {recipe.digest: recipe for recipe in (*_loaded(specs, arguments, root), *ours)}
+    return tuple(images.values())  # what builds of this matrix use first, and none twice
+
+
+def _loaded(specs: tuple[ToolchainSpec, ...], arguments: argparse.Namespace, root: Path) -> tuple[Recipe, ...]:
+    """Return the images of toolchains as their builds use them, but for ``--base``."""
+    from rocmatrix.images.loading import load_recipe  # noqa: PLC0415 - as above
+
     base = {"BASE": arguments.base} if arguments.base else {}
-    return tuple(
-        load_recipe(spec.recipe, {**spec.args, **base}, rocm=spec.rocm, root=root) for spec in _matrix_specs(arguments)
-    )
+    return tuple(load_recipe(spec.recipe, {**spec.args, **base}, rocm=spec.rocm, root=root) for spec in specs)
+
+
+def _container_specs(arguments: argparse.Namespace) -> tuple[ToolchainSpec, ...]:
+    """Return the toolchains of matrix.yaml that are images."""
+    from rocmatrix.pipeline import load_plan  # noqa: PLC0415 - the stages are heavy
+    from rocmatrix.toolchain.engines import runs_in_container  # noqa: PLC0415
+
+    return tuple(spec for spec in load_plan(arguments.matrix, toolchain=None).toolchains if runs_in_container(spec))
 
 
 def _matrix_specs(arguments: argparse.Namespace) -> tuple[ToolchainSpec, ...]:
     """Return the toolchains of matrix.yaml that are images; raises ``UsageError`` if there are none."""
-    from rocmatrix.pipeline import load_plan  # noqa: PLC0415 - the stages are heavy
-    from rocmatrix.toolchain.engines import runs_in_container  # noqa: PLC0415
-
-    specs = tuple(spec for spec in load_plan(arguments.matrix, toolchain=None).toolchains if runs_in_container(spec))
+    specs = _container_specs(arguments)
     if not specs:
         raise UsageError(
             f"{arguments.matrix} chooses no container recipe",
