@@ -11,8 +11,9 @@ from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.images.loading import load_recipe
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 from rocmatrix.toolchain.registry import make_toolchain
-from tests.unit.images.folders import write_recipe
+from tests.unit.images.folders import RECIPE, write_recipe
 
+TOOLS = {"hipcc": "hipcc", "clang": "clang++", "ninja": "ninja", "python": "python3"}
 SAID = {"--version": "HIP version: 7.2.53211\nAMD clang version 22.0.0\n", "--rocmpath": "/opt/rocm\n"}
 
 
@@ -33,16 +34,43 @@ class Answering(DockerEngine):
         return "sha256:0"
 
     def run(self, command: Command) -> Completed:
+        if command.argv[1] == "-c":  # which of the recipe's tools are not there: run on this machine, below a folder
+            return HostEngine().run(command)
         return Completed(returncode=0, output=SAID.get(command.argv[1], "  gfx942\n"), seconds=0.0)
 
 
 def test_a_recipe_of_a_user_is_known_by_its_path_and_never_as_one_of_ours(tmp_path: Path) -> None:
-    write_recipe(tmp_path / "toolchains", name="almalinux")
+    _tools(tmp_path)
+    write_recipe(tmp_path / "toolchains", name="almalinux", recipe=RECIPE.replace('"/usr/bin/', f'"{tmp_path}/'))
     own = "./toolchains/almalinux"
     recipe = load_recipe(own, {}, rocm="7.2", root=tmp_path)
     engine = Answering(lambda _: "", ninja="/usr/bin/ninja", environment={})
     identity = make_toolchain(spec(own), engine=engine, cache=tmp_path, recipe=recipe).identity()
     assert (identity.recipe, identity.image_digest) == (own, "sha256:0")
+
+
+def _tools(folder: Path) -> None:
+    """Make what the tests' recipes name as tools, below a folder."""
+    for name in TOOLS.values():
+        (folder / name).write_text("")
+        (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize("key", ["hipcc", "clang", "ninja", "python"])
+def test_a_tool_that_the_image_does_not_have_is_named_with_its_key_and_recipe(tmp_path: Path, key: str) -> None:
+    _tools(tmp_path)
+    (tmp_path / TOOLS[key]).unlink()
+    if key == "clang":
+        (tmp_path / TOOLS[key]).mkdir()  # a folder is none either
+    folder = write_recipe(tmp_path, recipe=RECIPE.replace('"/usr/bin/', f'"{tmp_path}/'))
+    recipe = load_recipe("./mine", {}, rocm="7.2", root=tmp_path)
+    engine = Answering(lambda _: "", ninja="/usr/bin/ninja", environment={})
+    with pytest.raises(MissingRequirementError) as raised:
+        make_toolchain(spec("./mine"), engine=engine, cache=tmp_path, recipe=recipe).identity()
+    assert raised.value.where == str(folder / "recipe.toml")
+    said = str(raised.value)
+    assert f"the image {recipe.reference} of the recipe {recipe.label} has no such program" in said
+    assert f"images.tools {key} = '{tmp_path / TOOLS[key]}'\n" in said
 
 
 @pytest.mark.parametrize("recipe", ["almalinux", "therock", "debian", "./mine"])

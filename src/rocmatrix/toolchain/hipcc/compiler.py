@@ -8,13 +8,15 @@ from pathlib import Path, PurePosixPath
 
 from rocmatrix.engine.interface import Command, Engine
 from rocmatrix.errors import MissingRequirementError
-from rocmatrix.toolchain.hipcc.setup import Setup
+from rocmatrix.toolchain.hipcc.setup import Described, Setup
 
 _ANSWER_SECONDS = 120.0
 _HIP = re.compile(r"^HIP version\s*:\s*((\d+\.\d+)\S*)", re.MULTILINE)
 _CLANG = re.compile(r"^(?P<maker>.*?)[ \t]*clang version (?P<version>\S+)", re.MULTILINE)
 _ARCH = re.compile(r"^\s+(gfx[0-9a-f]+(?:-[0-9a-z-]+)?)$", re.MULTILINE)
 _SYSTEM = "/usr"
+_ABSENT = 'for tool; do { [ -f "$tool" ] && [ -x "$tool" ]; } || printf "%s\\n" "$tool"; done'
+"""Prints those of its arguments that are no programs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ def ask_compiler(engine: Engine, setup: Setup) -> Compiler:
     Raises:
         MissingRequirementError: one of them is not there, does not run, or is not understood.
     """
+    if setup.described:
+        _require_tools(engine, setup.described)
     said = _ask(engine, setup, setup.hipcc, "--version")
     hip, clang = _HIP.search(said), _CLANG.search(said)
     if hip is None or clang is None:
@@ -75,6 +79,22 @@ def ask_compiler(engine: Engine, setup: Setup) -> Compiler:
         archs=frozenset(_ARCH.findall(targets)),
         root=root if root.startswith("/") and root.rstrip("/") != _SYSTEM else None,
     )
+
+
+def _require_tools(engine: Engine, described: Described) -> None:
+    """Refuse an image without a program that its recipe names, as what it is: a path that is wrong in a recipe."""
+    argv = ("/bin/sh", "-c", _ABSENT, "sh", *described.tools.values())
+    done = engine.run(Command(argv=argv, cwd=Path("/"), timeout=_ANSWER_SECONDS))
+    absent = set(done.output.splitlines())
+    keys = [f"{key} = {path!r}" for key, path in described.tools.items() if path in absent]
+    if keys:
+        raise MissingRequirementError(
+            f"the image {described.image} of the recipe {described.label} has no such program: images.tools"
+            f" {', '.join(keys)}",
+            where=described.place,
+            fix="Correct the path there, or let the recipe's Dockerfile install the program. `docker run --rm -it"
+            f" {described.image} sh` shows what is in the image.",
+        )
 
 
 def _driven_clang(engine: Engine, setup: Setup, hipconfig: str, version: str) -> str:

@@ -11,9 +11,27 @@ from pathlib import Path
 from rocmatrix.digest import Digest
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.images.recipe import Recipe
+from rocmatrix.images.recipe_file import RECIPE_FILE
 
 ROCM = "/opt/rocm"
 """Where AMD's packages put ROCm, or a link to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """The image that a recipe describes, for messages on what is not in it.
+
+    Attributes:
+        image: its name on an engine.
+        label: of the recipe, with its arguments.
+        place: of its recipe.toml.
+        tools: path in the image by key of ``images.tools``.
+    """
+
+    image: str
+    label: str
+    place: str
+    tools: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +49,7 @@ class Setup:
         own_minor: whether it builds for the ROCm minor of its HIP and for no other.
         recipe_digest: of the image's recipe; ``None`` on this machine.
         image: returns the image's digest, which may be asked of an engine; ``None`` on this machine.
+        described: what its recipe says of the image; ``None`` on this machine.
     """
 
     recipe: str
@@ -42,6 +61,7 @@ class Setup:
     own_minor: bool = False
     recipe_digest: Digest | None = None
     image: Callable[[], str] | None = None
+    described: Described | None = None
 
 
 def host_setup(search: Mapping[str, str]) -> Setup:
@@ -88,4 +108,15 @@ def image_setup(name: str, recipe: Recipe, image: Callable[[], str]) -> Setup:
         serves=recipe.hip,
         recipe_digest=recipe.digest,
         image=image,
+        described=Described(
+            image=recipe.reference,
+            label=recipe.label,
+            place=str(recipe.folder / RECIPE_FILE),
+            tools={
+                "hipcc": recipe.tools.hipcc,
+                "clang": recipe.tools.clang,
+                "ninja": recipe.tools.ninja,
+                "python": recipe.tools.python,
+            },
+        ),
     )
