@@ -174,6 +174,34 @@ def test_a_failing_instruction_is_told_with_its_line_and_last_words(
     assert find_image(docker_engine.client, recipe) is None
 
 
+def _leftovers(bed: Bed, word: str) -> list[str]:
+    """Return the nameless images with an instruction that has this word."""
+    nameless = bed.client.images.list(filters={"dangling": True})
+    found = []
+    for image in nameless:
+        with suppress(ImageNotFound):  # a stage of somebody else's build
+            found += [str(image.id)] if word in json.dumps(image.history()) else []
+    return found
+
+
+@pytest.mark.parametrize("ending", ["failed", "interrupted"])
+def test_a_build_that_does_not_end_well_leaves_no_stage_with_certificates(
+    docker_engine: Bed, base: str, recipes: Path, ending: str
+) -> None:
+    name = _name()
+    last = "false" if ending == "failed" else f"echo running-{name} && sleep 60"
+    recipe = make_recipe(recipes, base, name=name, command=f"echo made-{name}\nRUN {last}")
+
+    def progress(line: str) -> None:
+        if line == f"running-{name}":  # as if Ctrl-C was pressed while the engine runs the instruction
+            raise KeyboardInterrupt
+
+    options = BuildOptions(certificates=BUNDLE, builder="classic", progress=progress)
+    with pytest.raises(BuildError if ending == "failed" else KeyboardInterrupt):
+        ensure_image(docker_engine.client, recipe, options)
+    assert _leftovers(docker_engine, name) == []
+
+
 def test_a_dockerfile_that_is_none_is_bad_input_at_its_line(docker_engine: Bed, base: str, recipes: Path) -> None:
     recipe = make_recipe(recipes, base, name=_name())
     broken = {**recipe.context, "Dockerfile": b"ARG BASE\nFROM ${BASE}\nRUM true\n"}

@@ -7,8 +7,9 @@ import json
 import re
 import shutil
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +32,16 @@ PLATFORM = "linux/amd64"
 _BUILD_SECONDS = 7200
 """Seconds without any output after which a build is given up; a slow mirror is silent for minutes."""
 
+_ENDING_SECONDS = 20.0
+"""Seconds within which an engine has ended a build whose reader is gone: docker gives a container ten to end."""
+
 _ADDRESSED = (PinKind.RPM, PinKind.PIP)
 """Kinds of pins whose Dockerfile is told the address, as ``RPM_ADDRESS`` and ``PIP_ADDRESS``."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """The classic builder colours each piece of what an instruction writes to standard error, also within a line."""
 
+_STEP = re.compile(r"^Step \d+/\d+ : (\w+)")
 _STAGE = re.compile(r"^ ---> ([0-9a-f]{12,64})$")
 
 
@@ -159,28 +164,36 @@ def _classic(client: DockerClient, order: Order) -> None:
 
     log = BuildLog(order.recipe)
     with docker_errors(f"building {order.recipe.label}"):
-        error: str | None = None
-        pending = ""
         try:
-            for event in _started(client, order):  # to the end: an answer left unread keeps its connection open
-                *lines, pending = (pending + said_in(event)).split("\n")
-                for line in lines:
-                    log.add(line)
-                    order.options.progress(line)
-                if error is None and "error" in event:
-                    error = str(event["error"])
+            with closing(_started(client, order)) as events:
+                error = _followed(events, log, order)
         except APIError as err:
             if err.status_code != HTTPStatus.BAD_REQUEST:
                 raise
             error = str(err.explanation)  # an engine reads the whole Dockerfile before the first instruction
-        log.add(pending)
+        except BaseException:  # an interrupt: the engine ends the build as soon as nobody listens, but not at once
+            if order.options.certificates:
+                _forget_stages(client, log.lines, seconds=_ENDING_SECONDS)
+            raise
         if error is None or order.options.certificates:  # else what was done stays for the next attempt
-            _forget_stages(client, log.lines, made=error is None)
+            _forget_stages(client, log.lines)
         if error is not None:
             raise failure(log, error)
 
 
-_NEXT_STAGE = "Step 1/1 : FROM scratch"
+def _followed(events: Iterator[Mapping[str, object]], log: BuildLog, order: Order) -> str | None:
+    """Hand on what the engine says of a build, to its end; return the error that it names."""
+    error: str | None = None
+    pending = ""
+    for event in events:  # to the end: an answer left unread keeps its connection open
+        *lines, pending = (pending + said_in(event)).split("\n")
+        for line in lines:
+            log.add(line)
+            order.options.progress(line)
+        if error is None and "error" in event:
+            error = str(event["error"])
+    log.add(pending)
+    return error
 
 
 def said_in(event: Mapping[str, object]) -> str:
@@ -190,9 +203,9 @@ def said_in(event: Mapping[str, object]) -> str:
     return _COLOUR.sub("", str(event.get("stream") or "")).replace("\r", "\n")
 
 
-def _started(client: DockerClient, order: Order) -> Iterator[Mapping[str, object]]:
+def _started(client: DockerClient, order: Order) -> Generator[Mapping[str, object], None, None]:
     """Start a build; return what the engine says of it, event by event."""
-    events: Iterator[Mapping[str, object]] = client.api.build(
+    events: Generator[Mapping[str, object], None, None] = client.api.build(
         fileobj=io.BytesIO(order.context),
         custom_context=True,
         tag=order.recipe.reference,
@@ -207,22 +220,43 @@ def _started(client: DockerClient, order: Order) -> Iterator[Mapping[str, object
     return events
 
 
-def _forget_stages(client: DockerClient, lines: list[str], *, made: bool) -> None:
-    """Remove the stages that are not in the image: they hold the site's certificates, and as many bytes again.
+def _forget_stages(client: DockerClient, lines: list[str], *, seconds: float = 0.0) -> None:
+    """Remove what is not in a named image: stages hold the site's certificates, and as many bytes again.
 
-    The last stage is the image, and stays, if the build ``made`` one; else it is what a failed build left.
+    Args:
+        client: of the engine.
+        lines: what the engine said of the build.
+        seconds: how long an image that is still in use is waited for.
     """
     from docker.errors import APIError  # noqa: PLC0415 - slow to import, and only engines need it
 
+    deadline = time.monotonic() + seconds
+    for image in last_of_stages(lines):
+        while True:
+            try:
+                if not _named(client, image):
+                    client.images.remove(image)
+                break
+            except APIError as err:  # another build is on it, or has removed it
+                if err.status_code != HTTPStatus.CONFLICT or time.monotonic() > deadline:
+                    break
+                time.sleep(0.2)
+
+
+def last_of_stages(lines: list[str]) -> Iterator[str]:
+    """Yield what each stage made last, also one that ended early; an image that a stage begins with is not its own."""
     last: str | None = None
-    for line in lines if made else [*lines, _NEXT_STAGE]:
-        if re.match(r"Step \d+/\d+ : FROM ", line, re.IGNORECASE):
-            with suppress(APIError):  # another build is on it or has removed it
-                if last is not None and not _named(client, last):
-                    client.images.remove(last)
-            last = None
-        elif found := _STAGE.match(line):
+    begins = False
+    for line in lines:
+        if step := _STEP.match(line):
+            begins = step[1].upper() == "FROM"
+            if begins and last is not None:
+                yield last
+            last = None if begins else last
+        elif (found := _STAGE.match(line)) and not begins:
             last = found[1]
+    if last is not None:
+        yield last
 
 
 def _named(client: DockerClient, image: str) -> bool:
