@@ -78,6 +78,8 @@ class Room:
             done = self._completed(ending, status, lines.text, time.monotonic() - started, job)
             if status == 0:
                 self._fetch(command, paths)
+                if self._ended:  # an archive that is cut off between two files reads as a whole one
+                    return None
         except (MissingRequirementError, BuildError):  # results that were cut off with the room are none of this one's
             if self._ended:
                 return None
