@@ -112,6 +112,11 @@ def translated(err: Exception, doing: str) -> MissingRequirementError:
 
 _START = "Start it (`systemctl start docker`), or set DOCKER_HOST to one that runs; `docker info` shows what answers."
 _NO_ENGINE = "what answers is no docker engine"
+_NO_ANSWER = (
+    r"BadStatusLine|JSONDecodeError|Expecting value|LineTooLong|indices must be|Invalid response from docker"
+    r"|Version parameter must be|API version: 404 "
+)
+"""What docker-py says of an answer that is no engine's: no HTTP, a page, or without what an engine says of itself."""
 _MEANINGS = (
     (
         r"Permission denied|EACCES",
@@ -164,7 +169,7 @@ _MEANINGS = (
         "See whether `docker info` works; over ssh, whether `ssh HOST docker version` does without a question.",
     ),
     (
-        r"BadStatusLine|JSONDecodeError|Expecting value|LineTooLong|indices must be|Invalid response from docker",
+        _NO_ANSWER,
         _NO_ENGINE,
         "Correct DOCKER_HOST; `docker info` shows what answers.",
     ),

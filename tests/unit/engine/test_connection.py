@@ -15,8 +15,8 @@ from rocmatrix.engine.connection import connect
 from rocmatrix.errors import MissingRequirementError
 
 
-def _http(body: bytes, kind: str = "application/json") -> bytes:
-    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+def _http(body: bytes, kind: str = "application/json", status: str = "200 OK") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _version(**fields: object) -> bytes:
@@ -48,10 +48,12 @@ def _answering(place: Path, answer: bytes) -> Iterator[str]:
         (_http(b'"hello"'), "no docker engine"),
         (_http(b"{}"), "no docker engine"),
         (_version(ApiVersion="new"), "no docker engine"),
+        (_version(ApiVersion=None), "no docker engine"),
+        (_http(b"nothing here", "text/plain", "404 Not Found"), "no docker engine"),
         (_version(ApiVersion="1.24"), "too old|another version"),
         (_version(Os="windows"), "containers of windows/amd64"),
     ],
-    ids=["banner", "page", "list", "text", "nothing", "words", "old", "windows"],
+    ids=["banner", "page", "list", "text", "nothing", "words", "null", "absent", "old", "windows"],
 )
 def test_what_is_no_engine_for_us_is_told(
     answer: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
