@@ -170,7 +170,15 @@ def _axis(node: Node, values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _relative_path(node: Node, text: str) -> str:
     fix = "Write a path below the folder of matrix.yaml, e.g. kernels/gemm, of letters, digits and . _ + @ -"
+    path = relative_path(text)
+    if path is None:
+        raise node.error(f"{quote(text)} is not a path that can be used here", fix)
+    return path
+
+
+def relative_path(text: str) -> str | None:
+    """Return a path below the folder of matrix.yaml as it is compared, ``.`` for that folder; ``None`` for no path."""
     parts = [part for part in text.split("/") if part not in {"", "."}]
     if text.startswith("/") or ".." in parts or not all(_PATH_PART.fullmatch(part) for part in parts):
-        raise node.error(f"{quote(text)} is not a path that can be used here", fix)
+        return None
     return "/".join(parts) or "."

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rocmatrix.errors import InputError
+from rocmatrix.plan.matrix_fields import relative_path
 from rocmatrix.plan.matrix_model import RECIPES, Matrix
 from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 from rocmatrix.plan.text import allowed, in_words, place, quote
@@ -26,10 +27,8 @@ def toolchain_specs(matrix: Matrix, wanted: Iterable[str], override: str | None)
     Raises:
         InputError: there is none for a ROCm minor, or the override is not known.
     """
-    if override is not None and override not in RECIPES and not override.startswith("./"):
-        fix = f"{allowed(override, RECIPES)} Or a folder of your own, ./toolchains/mine."
-        raise InputError(f"the toolchain {quote(override)} is not known", where="--toolchain", fix=fix)
-    return {rocm: _spec(matrix, rocm, override) for rocm in in_order(wanted)}
+    chosen = None if override is None else _override(override)
+    return {rocm: _spec(matrix, rocm, chosen) for rocm in in_order(wanted)}
 
 
 def require_used(matrix: Matrix, promised: Iterable[str]) -> None:
@@ -44,6 +43,17 @@ def require_used(matrix: Matrix, promised: Iterable[str]) -> None:
             what = f"a toolchain for ROCm {choice.rocm}, which no cell has"
             fix = f"Remove it, or add {choice.rocm} to rocm. Cells have ROCm {in_words(in_order(known))}."
             raise InputError(what, where=choice.where, fix=fix)
+
+
+def _override(text: str) -> str:
+    """Return the recipe of the command line as matrix.yaml would have it, so that both spellings are one recipe."""
+    if text in RECIPES:
+        return text
+    path = relative_path(text) if text.startswith("./") else None
+    if path is None or path == ".":
+        fix = f"{allowed(text, RECIPES)} Or a folder of your own, ./toolchains/mine."
+        raise InputError(f"the toolchain {quote(text)} is not known", where="--toolchain", fix=fix)
+    return f"./{path}"
 
 
 def _spec(matrix: Matrix, rocm: str, override: str | None) -> ToolchainSpec:

@@ -53,6 +53,21 @@ def test_an_unknown_one_on_the_command_line_is_an_error() -> None:
         plan_of(MATRIX, toolchain="lvm")
 
 
+def test_a_folder_is_one_recipe_however_the_command_line_spells_it() -> None:
+    args = 'toolchains: {"7.1": {recipe: ./tools/mine, args: {A: "1"}}, "7.2": llvm}'
+    plan = plan_of(MATRIX[: MATRIX.index("toolchains")] + args, toolchain="./tools//./mine/")
+    assert [(spec.recipe, spec.args) for spec in plan.toolchains] == [
+        ("./tools/mine", {"A": "1"}),
+        ("./tools/mine", {}),
+    ]
+
+
+@pytest.mark.parametrize("text", [".", "./", "./.", "./../mine", "./a b", "./$(id)"])
+def test_a_folder_that_cannot_be_a_recipe_is_refused_on_the_command_line(text: str) -> None:
+    with pytest.raises(InputError, match=r"--toolchain: the toolchain .* is not known"):
+        plan_of(MATRIX, toolchain=text)
+
+
 def test_a_rocm_without_one_is_an_error() -> None:
     with pytest.raises(InputError, match=r'no toolchain for ROCm 7\.2\n  Add "7\.2": llvm'):
         plan_of(MATRIX.replace(', "7.2": llvm', ""))
