@@ -74,14 +74,19 @@ class HipccToolchain:
         return exports_gate(request.output, request), load_gate(self._engine, request)
 
 
-def recipe_digest(image_recipe: Digest | None) -> Digest:
-    """Return the digest of how things are compiled, and of the image's recipe where there is one, as records say it."""
+def recipe_files() -> dict[str, Path]:
+    """Return our files that decide how things are compiled, by name: this package, and what it uses of neighbours."""
     folder = Path(__file__).parent
     above = folder.parent
     shared = (above / "includes.py", above / "project_sources.py", above / "llvm" / "flags.py", DATA / "torch.toml")
     own = {path.relative_to(above).as_posix(): path for path in (*folder.glob("*.py"), *shared)}
+    return own | {path.name: path for path in PLACES}
+
+
+def recipe_digest(image_recipe: Digest | None) -> Digest:
+    """Return the digest of how things are compiled, and of the image's recipe where there is one, as records say it."""
     parts = [
-        ("files", digest.of_named_files(own | {path.name: path for path in PLACES}).encode()),
+        ("files", digest.of_named_files(recipe_files()).encode()),
         ("recipe", (image_recipe or "").encode()),
     ]
     return digest.of_parts(parts)
