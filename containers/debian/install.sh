@@ -24,7 +24,7 @@ apt_get install --yes --allow-downgrades $(cat /context/apt)
 
 useradd --uid 1000 --user-group --create-home --shell /bin/bash builder
 apt_get clean
-rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /context /root/.[!.]*
+rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /context ~root/.[!.]*
 rm -f /etc/dpkg/dpkg.cfg.d/small /var/lib/dpkg/*-old
 # An ordinary user has no use for programs that make somebody root.
 find / -xdev -type f -perm /6000 -exec chmod ug-s {} +

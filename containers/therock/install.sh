@@ -48,6 +48,6 @@ if [[ -e $ANCHOR ]]; then
   rm "$ANCHOR"
   update-ca-trust extract
 fi
-rm -rf /context /var/cache/dnf /var/log/* /tmp/* /root/.cache
+rm -rf /context /var/cache/dnf /var/log/* /tmp/* ~root/.cache
 # An ordinary user has no use for programs that make somebody root.
 find / -xdev -type f -perm /6000 -exec chmod ug-s {} +
