@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocmatrix.engine.connection import labels_of
+from rocmatrix.engine.devices import NO_DEVICES, DeviceAccess
 from rocmatrix.engine.limits import Limits
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def create_porter(api: APIClient, image: str, *, volume: str | None) -> str:
     return str(made["Id"])
 
 
-def create_builder(api: APIClient, image: str, porter: str, limits: Limits, *, keep: bool) -> str:
+def create_builder(
+    api: APIClient, image: str, porter: str, limits: Limits, *, keep: bool, devices: DeviceAccess = NO_DEVICES
+) -> str:
     """Create the container that builds, with the inputs of a porter, and return its id.
 
     Args:
@@ -58,6 +61,7 @@ def create_builder(api: APIClient, image: str, porter: str, limits: Limits, *, k
         porter: id of the container whose inputs it sees.
         limits: with nothing left open.
         keep: whether it outlives this process.
+        devices: what it may use of the engine's machine.
     """
     from docker.types import Healthcheck  # noqa: PLC0415 - docker-py is loaded by now
 
@@ -71,14 +75,14 @@ def create_builder(api: APIClient, image: str, porter: str, limits: Limits, *, k
         labels=labels_of("kept" if keep else "builder"),
         stdin_open=not keep,
         healthcheck=Healthcheck(test=["NONE"]),
-        host_config=_confinement(api, porter, limits, keep=keep),
+        host_config=_confinement(api, porter, limits, keep=keep, devices=devices),
     )
     config |= {"StdinOnce": not keep, "AttachStdin": not keep, "AttachStdout": False, "AttachStderr": False}
     made = api.create_container_from_config(config)  # type: ignore[no-untyped-call] # its stub has no types
     return str(made["Id"])
 
 
-def _confinement(api: APIClient, porter: str, limits: Limits, *, keep: bool) -> HostConfig:
+def _confinement(api: APIClient, porter: str, limits: Limits, *, keep: bool, devices: DeviceAccess) -> HostConfig:
     """Return the engine's settings of a container that builds."""
     from docker.types import DriverConfig, LogConfig, Mount, Ulimit  # noqa: PLC0415 - docker-py is loaded by now
 
@@ -107,4 +111,6 @@ def _confinement(api: APIClient, porter: str, limits: Limits, *, keep: bool) -> 
         log_config=LogConfig(type="none"),
         volumes_from=[f"{porter}:ro"],
         mounts=[results],
+        devices=[f"{node}:{node}:rw" for node in devices.nodes],
+        group_add=list(map(str, devices.groups)),
     )

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from rocmatrix.engine.confinement import INPUTS, RESULTS, USER, create_builder, create_porter
 from rocmatrix.engine.connection import docker_errors
+from rocmatrix.engine.devices import NO_DEVICES, DeviceAccess
 from rocmatrix.engine.limits import Limits
 from rocmatrix.engine.stream import Connection, Frames
 from rocmatrix.engine.terminal import lend
@@ -107,7 +108,9 @@ class Job:
 class Container:
     """A running container of an image; methods raise ``MissingRequirementError`` where the engine fails."""
 
-    def __init__(self, client: DockerClient, image: str, limits: Limits, *, keep: bool) -> None:
+    def __init__(
+        self, client: DockerClient, image: str, limits: Limits, *, keep: bool, devices: DeviceAccess = NO_DEVICES
+    ) -> None:
         """Create and start it; it is removed again if that fails.
 
         Args:
@@ -115,6 +118,7 @@ class Container:
             image: its id.
             limits: with nothing left open (``Limits.on``).
             keep: whether it outlives this process, to be looked at.
+            devices: what it may use of the engine's machine.
         """
         self._api = client.api
         self._image = image
@@ -127,7 +131,7 @@ class Container:
         with docker_errors("starting a container"):
             porter = create_porter(self._api, image, volume=None)
             try:
-                self.id = create_builder(self._api, image, porter, limits, keep=keep)
+                self.id = create_builder(self._api, image, porter, limits, keep=keep, devices=devices)
                 self._inputs = self._volume(INPUTS)
                 if not keep:
                     self._input = Connection(self._api.attach_socket(self.id, {"stdin": 1, "stream": 1}))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rocmatrix.engine.confinement import INPUTS, RESULTS
 from rocmatrix.engine.connection import connect, docker_errors, engine_name
+from rocmatrix.engine.devices import NO_DEVICES, DeviceAccess
 from rocmatrix.engine.interface import Command, Completed
 from rocmatrix.engine.leftovers import sweep
 from rocmatrix.engine.limits import Limits, size_text
@@ -44,6 +45,7 @@ class DockerEngine:
         environment: Mapping[str, str],
         limits: Limits | None = None,
         keep: bool = False,
+        devices: DeviceAccess = NO_DEVICES,
     ) -> None:
         """Remember what is needed; the engine is asked when something is first run.
 
@@ -53,12 +55,14 @@ class DockerEngine:
             environment: what commands see beside the engine's own few variables, e.g. ``PATH``.
             limits: what a build may use.
             keep: whether a container in which a command failed is left running (``Completed.kept``).
+            devices: what containers may use of the engine's machine.
         """
         self._image = image
         self.ninja = ninja
         self._environment = dict(environment)
         self._limits = limits or Limits()
         self._keep = keep
+        self._devices = devices
         self._lock = threading.RLock()
         self._client: DockerClient | None = None
         self._image_id = ""
@@ -181,7 +185,9 @@ class DockerEngine:
                 self._rooms[name] = self._rooms.pop("")
             if name not in self._rooms:
                 assert self._client is not None  # noqa: S101 - the image came from it
-                self._rooms[name] = _opened(Room(self._client, image, self._limits, keep=self._keep))
+                self._rooms[name] = _opened(
+                    Room(self._client, image, self._limits, keep=self._keep, devices=self._devices)
+                )
             room = self._rooms[name]
         if self._interrupted:
             room.end()

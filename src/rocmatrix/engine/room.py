@@ -14,6 +14,7 @@ from rocmatrix.engine.archive import pack, unpack
 from rocmatrix.engine.confinement import USER
 from rocmatrix.engine.connection import engine_name
 from rocmatrix.engine.container import Container, Ending, Job, Look
+from rocmatrix.engine.devices import NO_DEVICES, DeviceAccess
 from rocmatrix.engine.interface import Command, Completed
 from rocmatrix.engine.limits import Limits, size_text
 from rocmatrix.engine.paths import PathMap, Place
@@ -40,7 +41,9 @@ _LONGEST_LINE = 1 << 20
 class Room:
     """A container, what was sent to it, and whether it is still good for commands; safe to use from several threads."""
 
-    def __init__(self, client: DockerClient, image: str, limits: Limits, *, keep: bool) -> None:
+    def __init__(
+        self, client: DockerClient, image: str, limits: Limits, *, keep: bool, devices: DeviceAccess = NO_DEVICES
+    ) -> None:
         """Start the container."""
         self._limits = limits
         self._keep = keep
@@ -48,7 +51,7 @@ class Room:
         self._sent: dict[str, tuple[Place, Digest]] = {}
         self._ended = False
         self._failed = False
-        self._container = Container(client, image, limits, keep=keep)
+        self._container = Container(client, image, limits, keep=keep, devices=devices)
         self._first = self._container.look()
         self._seen = self._first
 
