@@ -1,0 +1,1 @@
+"""What is sent into the container: Python's standard library and torch, nothing of rocmatrix."""
