@@ -11,6 +11,7 @@ from dulwich.lfs import LFSPointer
 from dulwich.objects import Blob, Commit, ObjectID, Tree
 from dulwich.repo import Repo
 
+from rocmatrix.hubserver.recent_objects import object_of
 from rocmatrix.hubserver.refusals import no_entry
 
 _OID = re.compile(r"[0-9a-f]{64}")
@@ -24,7 +25,7 @@ def commit_of(repo: Repo, oid: ObjectID) -> Commit:
     Raises:
         TypeError: the object is something else.
     """
-    found = repo[oid]
+    found = object_of(repo, oid)
     if not isinstance(found, Commit):
         raise TypeError(f"{oid.decode()} is no commit")
     return found
@@ -32,9 +33,7 @@ def commit_of(repo: Repo, oid: ObjectID) -> Commit:
 
 def content_of(repo: Repo, oid: ObjectID) -> bytes:
     """Return the bytes of a blob; nothing of a submodule, whose commit lies elsewhere."""
-    if oid not in repo.object_store:
-        return b""
-    found = repo[oid]
+    found = object_of(repo, oid)
     return bytes(found.data) if isinstance(found, Blob) else b""
 
 
@@ -83,6 +82,7 @@ class Listing:
         self._repo = repo
         self.commit = commit
         self._root = commit_of(repo, ObjectID(commit.encode())).tree
+        self._trees: dict[ObjectID, Tree | None] = {}
 
     def find(self, path: str) -> Entry:
         """Return what lies at a path.
@@ -93,11 +93,18 @@ class Listing:
         name = b""
         mode, oid = stat.S_IFDIR, self._root
         for part in path.encode().split(b"/"):
-            tree = self._repo[oid] if oid in self._repo.object_store else None  # a submodule's commit lies elsewhere
-            if not isinstance(tree, Tree) or part not in tree:
+            tree = self._tree(oid)
+            if tree is None or part not in tree:
                 raise no_entry(path, self.commit)
             name, (mode, oid) = part, tree[part]
         return self._entry(path.removesuffix(name.decode()), name, mode, oid)
+
+    def _tree(self, oid: ObjectID) -> Tree | None:
+        """Return a folder; nothing if the id is a file's, or a submodule's, whose commit lies elsewhere."""
+        if oid not in self._trees:
+            found = object_of(self._repo, oid)
+            self._trees[oid] = found if isinstance(found, Tree) else None
+        return self._trees[oid]
 
     def below(self, folder: str, *, recursive: bool) -> Iterator[Entry]:
         """Yield what lies in a folder, sorted as git sorts; ``""`` for the root.
@@ -114,8 +121,8 @@ class Listing:
         yield from self._walk(f"{folder}/" if folder else "", oid, recursive=recursive)
 
     def _walk(self, prefix: str, oid: ObjectID, *, recursive: bool) -> Iterator[Entry]:
-        tree = self._repo[oid]
-        for item in tree.items() if isinstance(tree, Tree) else ():
+        tree = self._tree(oid)
+        for item in tree.items() if tree is not None else ():
             entry = self._entry(prefix, item.path, item.mode, item.sha)
             yield entry
             if recursive and entry.folder:
@@ -138,8 +145,8 @@ class Listing:
 
     def read_or_nothing(self, path: str) -> bytes:
         """Return the bytes of a small file; nothing where there is none."""
-        tree = self._repo[self._root]
+        tree = self._tree(self._root)
         name = path.encode()
-        if not isinstance(tree, Tree) or name not in tree:
+        if tree is None or name not in tree:
             return b""
         return content_of(self._repo, tree[name][1])

@@ -16,6 +16,7 @@ from dulwich.repo import Repo
 from rocmatrix import atomic, document
 from rocmatrix.hubserver.entries import Listing
 from rocmatrix.hubserver.names import RepoName, is_reference, reference
+from rocmatrix.hubserver.recent_objects import object_of
 from rocmatrix.hubserver.refusals import RefusalError, no_revision
 
 _SETTINGS = "hub.json"
@@ -95,7 +96,7 @@ class Repository:
     def _commit_at(self, full: Ref) -> str | None:
         """Return the commit that a reference leads to; ``None`` for a tag of a file or a folder, which git allows."""
         peeled = self.git.get_peeled(full)
-        return peeled.decode() if isinstance(self.git[peeled], Commit) else None
+        return peeled.decode() if isinstance(object_of(self.git, peeled), Commit) else None
 
     def resolve(self, revision: str) -> str:
         """Return the commit that a revision means: a commit's full id, a full reference, a branch or a tag.
@@ -104,8 +105,7 @@ class Repository:
             RefusalError: there is no such revision.
         """
         if _FULL_ID.fullmatch(revision):
-            oid = ObjectID(revision.encode())
-            if oid in self.git.object_store and isinstance(self.git[oid], Commit):
+            if isinstance(object_of(self.git, ObjectID(revision.encode())), Commit):
                 return revision
             raise no_revision(revision)
         names = [revision] if revision.startswith("refs/") else [f"refs/heads/{revision}", f"refs/tags/{revision}"]
