@@ -219,9 +219,13 @@ def _check_alone(context: _Context, result: RunResult) -> RunResult:
 
 def _check(context: _Context, result: RunResult, *, strict: bool = False) -> RunResult:
     from rocmatrix.check.executors import make_executor  # noqa: PLC0415 - heavy, and only a check needs it
+    from rocmatrix.check.on_gpu.choice import Wanted  # noqa: PLC0415 - as above
 
-    executor = make_executor(context.options.check, engine=HostEngine(), cache=cache_folder(), emit=context.emit)
     ready, result = _built(context, result, Stage.CHECK)
+    wanted = Wanted(plan=result.plan, units=ready, images=lambda: read_matrix(context.options.matrix).check_images)
+    executor = make_executor(
+        context.options.check, wanted, engine=HostEngine(), cache=cache_folder(), emit=context.emit
+    )
     checks = check_units(
         ready,
         plan=result.plan,

@@ -277,6 +277,36 @@ class CaseResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GpuRun:
+    """On which GPU, in which image and with which torch cases ran.
+
+    Attributes:
+        name: of the GPU as torch has it.
+        product: by its PCI device id; ``""`` for one that is not known.
+        arch: ``gcnArchName`` with its features, e.g. ``gfx942:sramecc+:xnack-``.
+        memory: bytes.
+        driver: its version, or that of the kernel that it is part of.
+        torch: ``torch.__version__``; ``hip`` is ``torch.version.hip``.
+        cell: the promise that this torch, ROCm and GPU are.
+        image: as it was named.
+        image_id: digest of its configuration.
+        pushed: ``repository@sha256:…`` names that registries know it by.
+    """
+
+    name: str
+    product: str
+    arch: str
+    memory: int
+    driver: str
+    torch: str
+    hip: str
+    cell: CellId
+    image: str
+    image_id: str
+    pushed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckRecord:
     """``check.json``: whether the numbers are right, and what computed them.
 
@@ -288,6 +318,7 @@ class CheckRecord:
         device: profile of the device that the emulator's runtime plays, e.g. ``mi300x-cpx``; ``""`` for ``untested``.
         seed: what the random inputs began with (``--seed``); 0 for those of the cases' own seeds.
         detectors: what was looked for in the kernels beside wrong numbers.
+        gpu: what a GPU's run was on; ``None`` for all else.
     """
 
     schema: int = RECORD_SCHEMA
@@ -305,6 +336,7 @@ class CheckRecord:
     device: str = ""
     seed: int = 0
     detectors: tuple[str, ...] = ()
+    gpu: GpuRun | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,7 @@ from rocmatrix.cases import Array, Case
 from rocmatrix.check.comparison import LARGEST, Comparison, compare
 from rocmatrix.check.job import NEWS, Job, Line
 from rocmatrix.check.reader import CASES_NAME, import_file
+from rocmatrix.check.seeding import with_seed
 from rocmatrix.check.variation import variations
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.host.arena import POISON
@@ -34,8 +35,6 @@ from rocmatrix.errors import InputError, RocmatrixError
 from rocmatrix.records import CaseResult, KernelFinding
 
 OUT_SUFFIX = "_out"
-_SEED_BITS = 64
-"""Bits of a case's own seed; those of the check lie above them."""
 
 
 class _Difference(Exception):  # noqa: N818 - no error of ours: what a case came to
@@ -92,11 +91,6 @@ def _run(job: Job) -> Iterator[Line]:
         yield Line(refused=(err.what, err.fix))
     except RocmatrixError as err:
         yield Line(unsupported=_one_line(err))
-
-
-def with_seed(case: Case, seed: int) -> Case:
-    """Return a case whose arguments are drawn from a seed of the check's and from its own; 0 leaves it as it is."""
-    return replace(case, seed=case.seed + (seed << _SEED_BITS))
 
 
 def _load(job: Job) -> Host:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rocmatrix.cases import CaseDescription
 from rocmatrix.plan.model import Unit
-from rocmatrix.records import CaseResult, Tested
+from rocmatrix.records import CaseResult, GpuRun, Tested
 
 Progress = Callable[[int, int, str], None]
 """Takes how many cases are done, of how many, and what the last one came to; called from any thread."""
@@ -27,6 +27,7 @@ class Execution:
         profile: key of the device that was played; ``""`` for a real one.
         seed: what the random inputs began with.
         detectors: what was looked for beside wrong numbers.
+        gpu: what a GPU's run was on; ``None`` for all else.
     """
 
     tested: Tested
@@ -36,6 +37,7 @@ class Execution:
     profile: str = ""
     seed: int = 0
     detectors: tuple[str, ...] = ()
+    gpu: GpuRun | None = None
 
 
 class UntestableError(Exception):

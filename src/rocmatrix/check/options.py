@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from rocmatrix.check.budget import DEFAULT_BUDGET
 from rocmatrix.emulator.host.profiles import DEFAULT, profile
-from rocmatrix.errors import MissingRequirementError
-
-_KFD = Path("/dev/kfd")
+from rocmatrix.gpu.nodes import require_driver
 
 
 class On(StrEnum):
@@ -30,32 +27,27 @@ class CheckOptions:
         budget: floating-point operations of the cases that run; ``None`` for all of them.
         seed: what the random inputs, and the order of workgroups and waves, begin with; 0 for the cases' own seeds.
         device: key of the device profile that the emulator plays.
+        gpu: which of the visible GPUs, from 0; ``None`` for the first.
+        image: the image that cases run in on a GPU, instead of those that matrix.yaml names.
+        gpu_budget: as ``budget``, on a GPU.
     """
 
     on: On = On.AUTO
     budget: float | None = DEFAULT_BUDGET
     seed: int = 0
     device: str = DEFAULT
+    gpu: int | None = None
+    image: str | None = None
+    gpu_budget: float | None = None
 
 
 def confirm(options: CheckOptions) -> None:
     """Refuse what cannot be done, before anything else is.
 
     Raises:
-        MissingRequirementError: a GPU is asked for.
+        MissingRequirementError: a GPU is asked for, and this machine has none.
         InputError: there is no such device profile.
     """
     profile(options.device)
     if options.on is On.GPU:
-        raise MissingRequirementError(
-            f"this version of rocmatrix checks numbers on the emulator only; {gpu_of_this_machine()}",
-            where="--on gpu",
-            fix="Use --on emulator, which executes the same machine code on this machine's processor.",
-        )
-
-
-def gpu_of_this_machine() -> str:
-    """Return what there is to say of an AMD GPU here."""
-    if _KFD.exists():
-        return f"the AMD GPU behind {_KFD} is not used"
-    return f"this machine has no AMD GPU ({_KFD} is not there)"
+        require_driver()

@@ -23,7 +23,7 @@ from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import CheckError, ExitCode, InputError
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Plan, Unit, UnitId
-from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
+from rocmatrix.records import CaseResult, CheckRecord, GpuRun, Outcome, Tested
 from rocmatrix.store import Absent, Store
 
 NO_CASES = "the kernel has no tests/cases.py, so there is nothing to compare its numbers with"
@@ -147,6 +147,7 @@ def _check_unit(
         device=verdict.device,
         seed=verdict.seed,
         detectors=verdict.detectors,
+        gpu=verdict.gpu,
     )
     store.write_record(record)
     emit(_event(unit, record, cases.error))
@@ -180,6 +181,7 @@ class _Verdict:
     device: str = ""
     seed: int = 0
     detectors: tuple[str, ...] = ()
+    gpu: GpuRun | None = None
 
 
 def _judge(unit: Unit, cases: _Cases, payload: Path, executor: Executor | None, progress: Progress) -> _Verdict:
@@ -226,6 +228,7 @@ def _judge_execution(execution: Execution) -> _Verdict:
         device=execution.profile,
         seed=execution.seed,
         detectors=execution.detectors,
+        gpu=execution.gpu,
     )
 
 

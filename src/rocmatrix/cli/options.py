@@ -138,7 +138,8 @@ def add_checking(parser: argparse.ArgumentParser) -> None:
         type=budget,
         default=argparse.SUPPRESS,
         metavar="GFLOP",
-        help="floating-point work of the cases that run, in 10^9 operations, or `all`; the rest is named (default: 10)",
+        help="floating-point work of the cases that run, in 10^9 operations, or `all`; the rest is named "
+        "(default: 10 on the emulator, all on a GPU)",
     )
     parser.add_argument(
         "--seed",
@@ -152,6 +153,20 @@ def add_checking(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         metavar="PROFILE",
         help="the device that is emulated: mi300x, mi300a, mi308x or mi300x-cpx (default: mi300x)",
+    )
+    parser.add_argument(
+        "--gpu",
+        type=whole,
+        default=None,
+        metavar="N",
+        help="on a GPU: which of the visible ones, from 0 (default: the first)",
+    )
+    parser.add_argument(
+        "--image",
+        type=image_name,
+        default=None,
+        metavar="NAME",
+        help="on a GPU: the image with a torch for ROCm that cases run in (default: check.images of the matrix)",
     )
 
 
@@ -192,6 +207,9 @@ def _check_options(arguments: argparse.Namespace) -> CheckOptions:
         budget=getattr(arguments, "budget", plain.budget),
         seed=getattr(arguments, "seed", plain.seed),
         device=getattr(arguments, "device", plain.device),
+        gpu=getattr(arguments, "gpu", plain.gpu),
+        image=getattr(arguments, "image", plain.image),
+        gpu_budget=getattr(arguments, "budget", plain.gpu_budget),
     )
 
 
@@ -204,6 +222,17 @@ def named_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("a path is needed, and it is empty")
     return Path(text)
+
+
+def image_name(text: str) -> str:
+    """Return the name of an image.
+
+    Raises:
+        argparse.ArgumentTypeError: no image can be called that.
+    """
+    if not text or text.startswith("-") or not text.isascii() or not text.isprintable() or " " in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an image")
+    return text
 
 
 def positive(text: str) -> int:

@@ -10,6 +10,7 @@ from rocmatrix.plan.matrix_audit import audit_choice
 from rocmatrix.plan.matrix_fields import (
     arch_list,
     build_arguments,
+    check_image,
     kernel_path,
     labels,
     minor,
@@ -19,6 +20,7 @@ from rocmatrix.plan.matrix_fields import (
     repo_id,
 )
 from rocmatrix.plan.matrix_model import (
+    CHECK_KEYS,
     HOST,
     ISOLATIONS,
     MATRIX_SCHEMA,
@@ -26,6 +28,7 @@ from rocmatrix.plan.matrix_model import (
     RELEASE_KEYS,
     AbiChoice,
     AxisPlaces,
+    CheckImage,
     Exclude,
     Include,
     KernelEntry,
@@ -76,6 +79,7 @@ def parse_matrix(content: bytes, where: str) -> Matrix:
         exclude=tuple(_exclude(node) for node in _list(keys, "exclude")),
         toolchains=_toolchains(keys["toolchains"]) if "toolchains" in keys else (),
         check_runner=_check_runner(keys["check"]) if "check" in keys else (),
+        check_images=_check_images(keys["check"]) if "check" in keys else (),
         allow_toolchains=_allow_toolchains(keys["release"]) if "release" in keys else (),
         allow_host_builds=_allow_host_builds(keys["release"]) if "release" in keys else False,
         places=AxisPlaces(**{axis: keys[axis].where for axis in ("kernels", "torch", "rocm", "archs")}),
@@ -174,8 +178,13 @@ def _toolchain(rocm: str, node: Node) -> ToolchainChoice:
 
 
 def _check_runner(node: Node) -> tuple[str, ...]:
-    keys = node.mapping(("runner",))
+    keys = node.mapping(CHECK_KEYS)
     return labels(keys["runner"]) if "runner" in keys else ()
+
+
+def _check_images(node: Node) -> tuple[CheckImage, ...]:
+    keys = node.mapping(CHECK_KEYS)
+    return tuple(check_image(*item) for item in keys["images"].table().items()) if "images" in keys else ()
 
 
 def _allow_host_builds(node: Node) -> bool:

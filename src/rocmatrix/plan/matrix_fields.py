@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-from rocmatrix.plan.matrix_model import RECIPES
+from rocmatrix.plan.matrix_model import RECIPES, CheckImage
 from rocmatrix.plan.node import Kind, Node, require_distinct
 from rocmatrix.plan.text import acts_on_workflows, allowed, quote
-from rocmatrix.plan.version import is_minor
+from rocmatrix.plan.version import MINOR_PATTERN, is_minor
 
 ARCH_PATTERN = r"gfx[0-9]{1,2}[0-9a-f]{2}"
 PATH_CHARACTERS = r"[A-Za-z0-9_.+@-]"
 REPO_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 ARGUMENT_PATTERN = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 LABEL_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+CELL_PATTERN = f"torch({MINOR_PATTERN})-rocm({MINOR_PATTERN})"
+IMAGE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}"
 LONGEST_REASON = 500
 MOST_VALUES = 1000
 """Values that an axis may have."""
@@ -28,6 +30,8 @@ _PATH_PART = re.compile(PATH_CHARACTERS + "{1,100}")
 _REPO_ID = re.compile(REPO_ID_PATTERN)
 _ARGUMENT = re.compile(ARGUMENT_PATTERN)
 _LABEL = re.compile(LABEL_PATTERN)
+_CELL = re.compile(CELL_PATTERN)
+_IMAGE = re.compile(IMAGE_PATTERN)
 _LONGER_VERSION = re.compile(r"v?([0-9]+\.[0-9]+)(\.[0-9]+)*([+-].*)?")
 
 
@@ -131,6 +135,19 @@ def labels(node: Node) -> tuple[str, ...]:
         if not _LABEL.fullmatch(item.string()):
             raise item.error(f"{quote(item.text)} is not a label of a runner", "Use letters, digits, '.', '_' and '-'.")
     return tuple(item.text for item in items)
+
+
+def check_image(cell: str, node: Node) -> CheckImage:
+    """Return the image of one torch and one ROCm; raises ``InputError`` for a key or a name that is none."""
+    found, text = _CELL.fullmatch(cell), node.string("Write the name of an image, best with its digest.")
+    if found is None:
+        fix = "A key of check.images is a cell without its kernel, e.g. torch2.13-rocm7.2."
+        raise node.error(f"{quote(cell)} is not a torch and a ROCm", fix)
+    if not _IMAGE.fullmatch(text):
+        fix = "Write it as docker does, e.g. registry/name@sha256:… or name:tag."
+        raise node.error(f"{quote(text)} is not the name of an image", fix)
+    torch, rocm = cell.removeprefix("torch").split("-rocm")
+    return CheckImage(torch=torch, rocm=rocm, reference=text, where=node.where)
 
 
 def unquoted(node: Node, language: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ RECIPES = (*ON_THIS_MACHINE, *SHIPPED)
 """Toolchains that come with rocmatrix."""
 
 
+CHECK_KEYS = ("runner", "images")
 RELEASE_KEYS = ("allow-toolchains", "isolation")
 HOST = "host"
 ISOLATIONS = ("container", HOST)
@@ -105,6 +106,22 @@ class ToolchainChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckImage:
+    """The image with a torch that GPU checks of one torch and one ROCm run in.
+
+    Attributes:
+        torch: its minor.
+        rocm: minor as ``torch.version.hip`` says it.
+        reference: name of the image as docker knows it.
+    """
+
+    torch: str
+    rocm: str
+    reference: str
+    where: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class AxisPlaces:
     """Where in the file the axes stand, for messages that are about one of them."""
 
@@ -123,6 +140,7 @@ class Matrix:
         rocm: axis of ROCm minors as ``torch.version.hip`` says them, as written.
         archs: gfx archs promised for kernels that do not say otherwise.
         check_runner: labels of the GitHub runner with a GPU; empty if there is none.
+        check_images: images that GPU checks run in.
         allow_toolchains: recipes whose output may be released.
         allow_host_builds: whether what was built outside of a container may be released.
         places: where the axes stand.
@@ -138,6 +156,7 @@ class Matrix:
     exclude: tuple[Exclude, ...]
     toolchains: tuple[ToolchainChoice, ...]
     check_runner: tuple[str, ...]
+    check_images: tuple[CheckImage, ...] = ()
     allow_toolchains: tuple[str, ...]
     allow_host_builds: bool
     places: AxisPlaces

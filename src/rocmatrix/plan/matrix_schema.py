@@ -16,6 +16,8 @@ from rocmatrix.plan.matrix_audit import audit_schema
 from rocmatrix.plan.matrix_fields import (
     ARCH_PATTERN,
     ARGUMENT_PATTERN,
+    CELL_PATTERN,
+    IMAGE_PATTERN,
     LABEL_PATTERN,
     MOST_VALUES,
     PATH_CHARACTERS,
@@ -53,7 +55,7 @@ def matrix_schema() -> _Schema:
                     "propertyNames": {"pattern": f"^{MINOR_PATTERN}$"},
                     "additionalProperties": {"$ref": "#/$defs/toolchain"},
                 },
-                "check": _mapping({"runner": _runner()}, ()),
+                "check": _mapping({"runner": _runner(), "images": _images()}, ()),
                 "release": _mapping({"allow-toolchains": _allow_toolchains(), "isolation": _isolation()}, ()),
             },
             ("schema", "kernels", "torch", "rocm", "archs"),
@@ -120,6 +122,15 @@ def _runner() -> _Schema:
     label: _Schema = {"type": "string", "pattern": f"^{LABEL_PATTERN}$"}
     labels: _Schema = {"type": "array", "items": label, "minItems": 1}
     return {"anyOf": [label, labels], "description": "Labels of the GitHub runner with a GPU."}
+
+
+def _images() -> _Schema:
+    return {
+        "type": "object",
+        "description": "Images with a torch that GPU checks run in, by torch and ROCm, e.g. torch2.13-rocm7.2.",
+        "propertyNames": {"pattern": f"^{CELL_PATTERN}$"},
+        "additionalProperties": {"type": "string", "pattern": f"^{IMAGE_PATTERN}$"},
+    }
 
 
 def _allow_toolchains() -> _Schema:

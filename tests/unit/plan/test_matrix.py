@@ -31,7 +31,7 @@ exclude:
 toolchains:
   "7.1": llvm
   "7.14": {recipe: ./containers/mine, args: {ROCM_VERSION: "7.14.1"}}
-check: {runner: [self-hosted, linux, mi300x]}
+check: {runner: [self-hosted, linux, mi300x], images: {torch2.13-rocm7.14: "some/torch@sha256:0"}}
 release: {allow-toolchains: [almalinux, therock], isolation: host}
 """
 
@@ -76,6 +76,9 @@ def test_every_key_is_read_with_its_place() -> None:
         ),
     )
     assert matrix.check_runner == ("self-hosted", "linux", "mi300x")
+    assert matrix.check_images == (
+        CheckImage(torch="2.13", rocm="7.14", reference="some/torch@sha256:0", where="matrix.yaml:26"),
+    )
     assert matrix.allow_toolchains == ("almalinux", "therock")
     assert matrix.allow_host_builds
 

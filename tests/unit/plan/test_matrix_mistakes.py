@@ -124,6 +124,9 @@ def complaint(content: bytes) -> str:
         ("schema: 1", "schema: 1\ncheck: {runer: a}", "Did you mean runner?"),
         ("schema: 1", 'schema: 1\ncheck: {runner: "a b"}', "'a b' is not a label of a runner"),
         ("schema: 1", "schema: 1\ncheck: {runner: []}", "names no label"),
+        ("schema: 1", "schema: 1\ncheck: {images: {torch2.13: a}}", "'torch2.13' is not a torch and a ROCm"),
+        ("schema: 1", 'schema: 1\ncheck: {images: {torch2.13-rocm7.2: "a b"}}', "'a b' is not the name of an image"),
+        ("schema: 1", "schema: 1\ncheck: {images: {torch2.13-rocm7.2: 7}}", "expected string, found"),
         ("schema: 1", "schema: 1\nrelease: {allow-toolchains: [docker]}", "the toolchain 'docker' is not known"),
         ("schema: 1", "schema: 1\nrelease: {isolation: none}", "'none' is not known"),
         (

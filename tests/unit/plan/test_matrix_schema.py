@@ -52,6 +52,7 @@ def test_what_the_parser_takes_is_valid(text: str) -> None:
         ("schema: 1", "schema: 1\nexclude: [{reason: x}]"),
         ("schema: 1", 'schema: 1\ninclude: [{torch: "2.12"}]'),
         ("schema: 1", "schema: 1\ncheck: {runner: []}"),
+        ("schema: 1", "schema: 1\ncheck: {images: {torch2.13: a}}"),
         ("schema: 1", "schema: 1\nrelease: {allow-toolchains: [docker]}"),
     ],
 )

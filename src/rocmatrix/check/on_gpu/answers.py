@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -136,10 +136,8 @@ def _take(answer: Answer, line: Line, results: Path) -> None:
 def _fault(result: CallResult, case: int, place: int, results: Path) -> str | None:
     """Return why a result is not taken; ``None`` if its file is what it says."""
     said = f"the result of {clean(result.call)[:100]}"
-    if place >= _MOST_CALLS:
-        return f"{said} is one more than there are calls"
-    if result.file != f"{case}-{place + 1}.bin":
-        return f"{said} is said to be in another file than its own"
+    if place >= _MOST_CALLS or result.file != f"{case}-{place + 1}.bin":
+        return f"{said} is said to be in another file than its own, or is one more than there are calls"
     dtype = dtype_named(result.dtype)
     if dtype is None:
         return f"{said} has the dtype {clean(result.dtype)[:40]}, which has no counterpart in NumPy"

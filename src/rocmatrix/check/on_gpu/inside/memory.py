@@ -91,7 +91,7 @@ def save(tensor: torch.Tensor, path: Path) -> None:
 
 def size_of(tensor: torch.Tensor) -> int:
     """Return how many bytes the elements of a tensor take."""
-    return math.prod(tensor.shape) * int(tensor.element_size())
+    return math.prod(map(int, tensor.shape)) * int(tensor.element_size())
 
 
 def _poisoned(size: int) -> torch.Tensor:

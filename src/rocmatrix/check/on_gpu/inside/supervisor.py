@@ -20,7 +20,7 @@ from typing import IO
 
 from .wire import BEGAN, ENDED, ENDS, IDENTITY, End, Order, read_order
 
-_KEPT = 4000
+_KEPT = 8000
 _KILL_SECONDS = 20.0
 """A process that a GPU holds may not end when it is killed: after so long it is left to the end of the container."""
 _BLOCK = 65536
@@ -66,14 +66,14 @@ class _Child:
         reading, writing = os.pipe()
         folder = Path(__file__).parent
         start = f"import sys; sys.path.insert(0, {str(folder.parent)!r}); from {folder.name}.supervisor import main; "
-        command = [sys.executable, "-I", "-X", "faulthandler", "-c", start + "main(*sys.argv[1:])", "child"]
+        command = [sys.executable, "-I", "-c", start + "main(*sys.argv[1:])", "child"]
         self._process = subprocess.Popen(
             [*command, str(payload), str(inputs), str(results), str(first), str(writing)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=(writing,),
-            start_new_session=True,
+            preexec_fn=os.setpgrp,  # noqa: PLW1509 - there is one thread; to kill it with all that it started
         )
         os.close(writing)
         self._news: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
