@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
 from rocmatrix.cli.audit import add_auditing, present_audit, require_sarif_place
-from rocmatrix.cli.options import UsageError, Verb, positive
+from rocmatrix.cli.options import UsageError, Verb, named_path, positive
 from rocmatrix.cli.release import add_trust
 from rocmatrix.errors import ExitCode
 from rocmatrix.signatures.model import GITHUB_ISSUER, SignerPolicy
 
 if TYPE_CHECKING:
+    from rocmatrix.audit.published import PublishedAudit
     from rocmatrix.audit.signature import SignatureCheck
+    from rocmatrix.events import Emit
+    from rocmatrix.releasing.load_model import LoadedKernel
 
 DEFAULT_MAX_MB = 2000
 
@@ -54,6 +58,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="the repository whose run has to have signed, e.g. https://github.com/acme/kernels; needed where the "
         "signer is a reusable workflow of another repository (default: the repository of the workflow itself)",
     )
+    parser.add_argument(
+        "--load",
+        type=named_path,
+        metavar="PYTHON",
+        help="also import each stable-ABI variant in this Python, which has torch and kernels: runs the kernel's code",
+    )
     add_trust(parser)
 
 
@@ -83,7 +93,10 @@ def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
-    """Download the kernel and audit each variant; exit 5 if one is not what it promises, or not signed as asked."""
+    """Download the kernel and audit each variant; exit 5 if one is not what it promises, or not signed as asked.
+
+    With ``--load`` exit 5 also if one is not imported, and 3 if this machine lacks what an import needs.
+    """
     from rocmatrix.audit.published import audit_published, parse_published  # noqa: PLC0415 - `--help` must not wait
     from rocmatrix.audit.torch_shelf import torch_reader  # noqa: PLC0415 - as above
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
@@ -99,7 +112,31 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             torch=torch_reader(arguments.torch, reporter.emit),
             signatures=_signatures(arguments),
         )
-    return present_audit(arguments, audited)
+        loaded = _load(arguments, audited, reporter.emit) if arguments.load else None
+    code = present_audit(arguments, loaded or audited)
+    return _present_loads(arguments, loaded, code) if loaded else code
+
+
+def _load(arguments: argparse.Namespace, audited: PublishedAudit, emit: Emit) -> LoadedKernel:
+    from rocmatrix.machine.cache import cache_folder  # noqa: PLC0415 - `--help` must not wait for them
+    from rocmatrix.releasing.loading import load_published  # noqa: PLC0415
+
+    return load_published(audited, arguments.load, cache=cache_folder(), emit=emit)
+
+
+def _present_loads(arguments: argparse.Namespace, loaded: LoadedKernel, code: ExitCode) -> ExitCode:
+    """Show what was imported, and return the exit code: that of the audit, or 3 where an import was not decided."""
+    from rocmatrix.releasing.load_model import LoadState  # noqa: PLC0415 - as above
+    from rocmatrix.report.console import make_console  # noqa: PLC0415
+    from rocmatrix.report.load_view import load_annotations, show_loads  # noqa: PLC0415
+    from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
+
+    show_loads(loaded.load, make_console(sys.stderr if arguments.json else sys.stdout))
+    if in_actions():
+        for command in load_annotations(loaded.load):
+            make_console(sys.stderr).print(command, soft_wrap=True)
+    undecided = loaded.load.in_state(LoadState.UNDECIDED)
+    return ExitCode.ENVIRONMENT if code is ExitCode.DONE and undecided else code
 
 
 VERB = Verb(
