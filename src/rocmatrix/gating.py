@@ -14,8 +14,9 @@ from enum import StrEnum
 
 from rocmatrix.errors import ExitCode
 
-PLAN, BUILD, CHECK, CHECK_GPU, COLLECT, RELEASE = "plan", "build", "check", "check-gpu", "collect", "release"
-JOBS = (PLAN, BUILD, CHECK, CHECK_GPU, COLLECT, RELEASE)
+PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT = "plan", "build", "digests", "check", "check-gpu", "collect"
+RELEASE = "release"
+JOBS = (PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT, RELEASE)
 """Names of the jobs of the reusable workflow, in order."""
 
 PLANNED, COLLECTED = "units", "units"
@@ -93,9 +94,9 @@ class Judgement:
 
 _WANTED: Mapping[Mode, frozenset[str]] = {
     Mode.PLAN: frozenset({PLAN}),
-    Mode.BUILD: frozenset({PLAN, BUILD, COLLECT}),
-    Mode.CHECK: frozenset({PLAN, BUILD, CHECK, COLLECT}),
-    Mode.RELEASE: frozenset({PLAN, BUILD, CHECK, COLLECT, RELEASE}),
+    Mode.BUILD: frozenset({PLAN, BUILD, DIGESTS, COLLECT}),
+    Mode.CHECK: frozenset({PLAN, BUILD, DIGESTS, CHECK, COLLECT}),
+    Mode.RELEASE: frozenset({PLAN, BUILD, DIGESTS, CHECK, COLLECT, RELEASE}),
 }
 _CODES: Mapping[str, ExitCode] = {
     PLAN: ExitCode.INPUT,

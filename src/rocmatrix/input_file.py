@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 from rocmatrix.errors import InputError
@@ -40,3 +41,17 @@ def read_input(path: Path, *, largest: int = INPUT_LIMIT) -> bytes:
     if len(content) > largest:
         raise too_large(str(path), largest)
     return content
+
+
+def read_input_or_stdin(path: Path, *, largest: int = INPUT_LIMIT) -> tuple[str, bytes]:
+    """Return what to call an input, and its content: a file as ``read_input`` reads it, or ``-``, the standard input.
+
+    Raises:
+        InputError: as ``read_input``.
+    """
+    if str(path) != "-":
+        return str(path), read_input(path, largest=largest)
+    content = sys.stdin.buffer.read(largest + 1)
+    if len(content) > largest:
+        raise too_large("standard input", largest)
+    return "standard input", content

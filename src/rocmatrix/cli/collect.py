@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rocmatrix.cli.options import Verb, add_reuse, named_path
+from rocmatrix.cli.digest import add_stated, read_stated
+from rocmatrix.cli.options import UsageError, Verb, add_reuse, named_path
 from rocmatrix.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="as --from, of machines that only check: nothing but their check.json is taken",
     )
+    add_stated(parser, "--digests", "refuse a folder of --from that does not have its digest")
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -42,10 +44,15 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import present  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.collect.folder_digests import require_digests  # noqa: PLC0415
     from rocmatrix.collect.parts import Parts, merge_parts  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
 
+    if arguments.digests is not None and not arguments.parts:
+        raise UsageError("--digests says what folders of --from are, and there is none", fix="Give --from DIR too.")
     if arguments.parts or arguments.checks:
+        if arguments.digests is not None:
+            require_digests(arguments.parts, read_stated(arguments.digests))
         store = Store(arguments.out)
         with store.exclusive(), reporter_of(arguments) as reporter:
             merge_parts(Parts(whole=arguments.parts, checks=arguments.checks), store, reporter.emit)

@@ -65,12 +65,9 @@ def read_jobs(path: Path) -> dict[str, Job]:
     """
     from rocmatrix import document  # noqa: PLC0415
     from rocmatrix.gating import Job  # noqa: PLC0415
-    from rocmatrix.input_file import read_input, too_large  # noqa: PLC0415
+    from rocmatrix.input_file import read_input_or_stdin  # noqa: PLC0415
 
-    where = "standard input" if str(path) == "-" else str(path)
-    text = sys.stdin.buffer.read(_LARGEST + 1) if str(path) == "-" else read_input(path, largest=_LARGEST)
-    if len(text) > _LARGEST:
-        raise too_large(where, _LARGEST)
+    where, text = read_input_or_stdin(path, largest=_LARGEST)
     try:
         return document.from_json(text, dict[str, Job])
     except document.DocumentError as err:

@@ -62,6 +62,10 @@ def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
     whole, checks = [Store(part) for part in parts.whole], [Store(part) for part in parts.checks]
     if not into.plan_path.is_file():
         into.write_plan(plan)
+    for part in (*whole, *checks):
+        if not any(part.unit_folder(unit.id).is_dir() for unit in plan.units):
+            said = "nothing is taken from it: it has no unit of the plan"
+            emit(Notice(level="warning", message=said, where=str(part.root)))
     for unit in plan.units:
         _merge_unit(unit, whole, checks, into, emit)
 

@@ -197,3 +197,15 @@ def test_what_is_no_part_or_has_another_plan_is_one_message(
         printed = capsys.readouterr().err
         assert said in printed
         assert "Traceback" not in printed
+
+
+def test_a_folder_without_any_unit_of_the_plan_is_said(machine: Machine, into: Store, tmp_path: Path) -> None:
+    built, idle, empty = machine("built"), machine("idle"), tmp_path / "empty"
+    built.go_through()
+    empty.mkdir()
+    events: list[Event] = []
+    merge_parts(Parts(whole=[built.store.root, empty], checks=[idle.store.root]), into, events.append)
+    said = [event for event in events if isinstance(event, Notice)]
+    assert [event.where for event in said] == [str(empty), str(idle.store.root)]
+    assert {event.message for event in said} == {"nothing is taken from it: it has no unit of the plan"}
+    assert into.payload_digest(UNIT) == built.store.payload_digest(UNIT)

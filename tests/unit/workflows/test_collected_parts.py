@@ -21,7 +21,12 @@ def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str
     program.chmod(0o755)
     jobs = read(next(path for path in WORKFLOWS if path.name == "build-kernel.yml")).jobs
     (step,) = [step for step in jobs["collect"]["steps"] if step.get("id") == "collect"]
-    variables = {"PATH": f"{program.parent}:{os.environ['PATH']}", "MATRIX": "matrix.yaml", "ROWS": rows}
+    variables = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "MATRIX": "matrix.yaml",
+        "ROWS": rows,
+        "DIGESTS": "{}",
+    }
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
         cwd=tmp_path,
@@ -33,7 +38,8 @@ def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str
     )
     words = done.stdout.splitlines()
     assert words[:3] == ["collect", "--matrix", "matrix.yaml"]
-    return list(zip(words[3::2], words[4::2], strict=True))
+    assert words[-2:] == ["--digests", "-"]
+    return list(zip(words[3:-2:2], words[4:-2:2], strict=True))
 
 
 def test_builds_are_taken_from_the_rows_of_the_plan_alone(tmp_path: Path) -> None:

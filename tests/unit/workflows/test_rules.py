@@ -99,12 +99,30 @@ def test_the_gate_needs_every_other_job_always_runs_and_is_told_each_result() ->
 
 def test_a_release_asks_for_the_success_of_everything_before_it() -> None:
     release = kernel().jobs["release"]
-    assert set(release["needs"]) == {"plan", "build", "check", "check-gpu", "collect"}
+    assert set(release["needs"]) == {"plan", "build", "digests", "check", "check-gpu", "collect"}
     for job in release["needs"]:
         assert f"needs.{job}.result == 'success'" in release["if"]
     assert "needs.collect.outputs.units == needs.plan.outputs.units" in release["if"]
     assert release["environment"] == "${{ inputs.environment }}"
     assert release["runs-on"] == "ubuntu-24.04"
+
+
+def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybody_compares() -> None:
+    jobs = kernel().jobs
+    assert jobs["digests"]["runs-on"] == "ubuntu-24.04"
+    assert set(jobs["digests"]["needs"]) == {"plan", "build"}
+    for later in ("check-gpu", "collect"):
+        assert "digests" in jobs[later]["needs"]
+        assert "needs.digests.result == 'success'" in jobs[later]["if"]
+    (collect,) = [step for step in jobs["collect"]["steps"] if step.get("id") == "collect"]
+    assert collect["env"]["DIGESTS"] == "${{ needs.digests.outputs.digests }}"
+    assert "--digests -" in collect["run"]
+    of_a_tag = read(next(path for path in WORKFLOWS if path.name == "release.yml")).jobs["github-release"]
+    for job in (jobs["release"], of_a_tag):
+        steps = job["steps"]
+        (got,) = [at for at, step in enumerate(steps) if "actions/download-artifact@" in step.get("uses", "")]
+        assert "rocmatrix digest --check - dist/plan.json dist/kernels dist/units" in steps[got + 1]["run"]
+        assert steps[got + 1]["env"]["SET"].endswith(".outputs.set }}")
 
 
 def test_caches_are_saved_on_the_default_branch_alone() -> None:

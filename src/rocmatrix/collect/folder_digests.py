@@ -1,0 +1,69 @@
+"""Digests of output folders by name: what one job of a workflow tells later ones, so that nobody swaps a folder.
+
+Artifacts of a workflow pass through a store that every job of the run may write to: a machine that only checks could
+delete one and upload another under its name. Outputs of a job cannot be changed by another job. So a job that ran
+before such a machine says what the folders were, and those who use them compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rocmatrix import digest, document
+from rocmatrix.digest import Digest
+from rocmatrix.document import DocumentError
+from rocmatrix.errors import InputError
+
+
+def digests_of(paths: Iterable[Path]) -> dict[str, Digest]:
+    """Return the digest of each file or folder under the last part of its path.
+
+    Raises:
+        InputError: a path is not there, has no name, is or holds a link, or two have one name.
+    """
+    found: dict[str, Digest] = {}
+    for path in paths:
+        if not path.exists() or not path.name:
+            raise InputError("there is no such file or folder", where=str(path), fix="Name what a job left.")
+        if path.name in found:
+            raise InputError(f"two of them are named {path.name}", where=str(path), fix="Name each of them once.")
+        _require_no_link(path)
+        found[path.name] = digest.of_folder(path) if path.is_dir() else digest.of_file(path)
+    return found
+
+
+def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
+    """Refuse files and folders that are not what was stated of them.
+
+    Raises:
+        InputError: nothing was stated of one, or its digest is another.
+    """
+    for path in paths:
+        (found,) = digests_of([path]).values()
+        wanted = stated.get(path.name)
+        if wanted is None:
+            what, fix = "no digest is stated for it", "It was not there when the digests were made: do not use it."
+            raise InputError(what, where=str(path), fix=fix)
+        if found != wanted:
+            what = f"it was replaced or changed: its digest is {found}, and {wanted} is stated"
+            raise InputError(what, where=str(path), fix="Do not use it; find out which job or machine wrote it.")
+
+
+def read_digests(text: bytes, where: str) -> dict[str, str]:
+    """Return digests by name from their JSON, as ``rocmatrix digest`` writes it.
+
+    Raises:
+        InputError: the text is none.
+    """
+    try:
+        return document.from_json(text, dict[str, str])
+    except DocumentError as err:
+        fix = "Hand over what `rocmatrix digest` wrote: one object of names and digests."
+        raise InputError(f"these are no digests: {err}", where=where, fix=fix) from err
+
+
+def _require_no_link(path: Path) -> None:
+    link = next((each for each in (path, *path.rglob("*")) if each.is_symlink()), None)
+    if link is not None:
+        raise InputError("this is a link, and no output folder has one", where=str(link), fix="Do not use it.")
