@@ -45,7 +45,7 @@ def compare(got: Array, want: NDArray[np.float64], *, rtol: float, atol: float) 
         return Comparison(passed=True, max_abs_error=0.0, max_rel_error=0.0, detail="no elements", share=1.0)
     with np.errstate(all="ignore"):  # NaN and infinity are compared on purpose
         found = got.astype(np.float64)
-        errors = np.abs(found - want)
+        errors = np.asarray(np.abs(found - want))  # of arrays without axes NumPy makes a scalar
         both_nan = np.isnan(found) & np.isnan(want)
         errors[both_nan | (found == want)] = 0.0  # the distance of two infinities is NaN
         errors[np.isnan(errors)] = np.inf

@@ -5,15 +5,20 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.check.executors import make_executor
+from rocmatrix.check.on_gpu.choice import Wanted
 from rocmatrix.check.options import CheckOptions, On
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
 from rocmatrix.events import Event, Notice
+from rocmatrix.plan.model import Plan
+
+NOTHING = Plan(kernels=(), toolchains=(), cells=(), units=())
 
 
 def make(options: CheckOptions, folder: Path) -> list[Event]:
     events: list[Event] = []
-    make_executor(options, engine=HostEngine(), cache=folder, emit=events.append)
+    wanted = Wanted(plan=NOTHING, units=(), images=tuple)
+    make_executor(options, wanted, engine=HostEngine(), cache=folder, emit=events.append)
     return events
 
 
@@ -29,7 +34,7 @@ def test_who_asked_for_the_emulator_is_told_nothing(tmp_path: Path) -> None:
 
 
 def test_a_gpu_is_never_replaced_in_silence(tmp_path: Path) -> None:
-    with pytest.raises(MissingRequirementError, match="emulator only") as caught:
+    with pytest.raises(MissingRequirementError, match="no AMD GPU") as caught:
         make(CheckOptions(on=On.GPU), tmp_path)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
     assert caught.value.where == "--on gpu"

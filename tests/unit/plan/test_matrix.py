@@ -4,6 +4,7 @@ import pytest
 
 from rocmatrix.plan.audit_choice import AuditChoice, Waiver
 from rocmatrix.plan.matrix import AbiChoice, Exclude, Include, KernelEntry, ToolchainChoice, parse_matrix
+from rocmatrix.plan.matrix_model import CheckImage
 
 FULL = """\
 schema: 1

@@ -126,7 +126,7 @@ def complaint(content: bytes) -> str:
         ("schema: 1", "schema: 1\ncheck: {runner: []}", "names no label"),
         ("schema: 1", "schema: 1\ncheck: {images: {torch2.13: a}}", "'torch2.13' is not a torch and a ROCm"),
         ("schema: 1", 'schema: 1\ncheck: {images: {torch2.13-rocm7.2: "a b"}}', "'a b' is not the name of an image"),
-        ("schema: 1", "schema: 1\ncheck: {images: {torch2.13-rocm7.2: 7}}", "expected string, found"),
+        ("schema: 1", "schema: 1\ncheck: {images: {torch2.13-rocm7.2: 7}}", "expected a string, found a whole number"),
         ("schema: 1", "schema: 1\nrelease: {allow-toolchains: [docker]}", "the toolchain 'docker' is not known"),
         ("schema: 1", "schema: 1\nrelease: {isolation: none}", "'none' is not known"),
         (

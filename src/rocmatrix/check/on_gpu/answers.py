@@ -45,6 +45,7 @@ class Answer:
         results: files of its calls, in their order; each is there, and as long as its shape and dtype say.
         wrong: what is wrong with it, whatever its numbers.
         seconds: wall time in the container.
+        said: results that were spoken of, taken or not.
         began: whether it began; likewise ``ended``.
         end: how its process ended under it.
     """
@@ -52,6 +53,7 @@ class Answer:
     results: list[CallResult] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    said: int = 0
     began: bool = False
     ended: bool = False
     end: End | None = None
@@ -127,7 +129,8 @@ def _take(answer: Answer, line: Line, results: Path) -> None:
         answer.ended = True
         answer.seconds = line.seconds if 0 <= line.seconds < _MOST_SECONDS else 0.0
     if line.result is not None:
-        if fault := _fault(line.result, line.case, len(answer.results), results):
+        answer.said += 1
+        if fault := _fault(line.result, line.case, answer.said, results):
             answer.wrong = [*answer.wrong, fault][:_MOST_CALLS]
         else:
             answer.results.append(replace(line.result, call=clean(line.result.call)))
@@ -136,7 +139,7 @@ def _take(answer: Answer, line: Line, results: Path) -> None:
 def _fault(result: CallResult, case: int, place: int, results: Path) -> str | None:
     """Return why a result is not taken; ``None`` if its file is what it says."""
     said = f"the result of {clean(result.call)[:100]}"
-    if place >= _MOST_CALLS or result.file != f"{case}-{place + 1}.bin":
+    if place > _MOST_CALLS or result.file != f"{case}-{place}.bin":
         return f"{said} is said to be in another file than its own, or is one more than there are calls"
     dtype = dtype_named(result.dtype)
     if dtype is None:
@@ -166,11 +169,13 @@ def _content(path: Path, most: int) -> bytes:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as err:
         raise HostileError(f"{path.name} cannot be read: {err.strerror}") from err
-    with os.fdopen(number, "rb") as stream:
-        status = os.fstat(stream.fileno())
+    try:
+        status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise HostileError(f"{path.name} is no file of at most {most} bytes")
-        return stream.read(most)
+        return os.read(number, most)
+    finally:
+        os.close(number)
 
 
 def _decoded(text: bytes, kind: type[_T]) -> _T:

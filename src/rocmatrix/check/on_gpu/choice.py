@@ -94,7 +94,7 @@ def named_image(
     having = [promise for promise in promises if (promise.torch, promise.rocm) in by_cell]
     if not having:
         keys = [f"torch{promise.torch}-rocm{promise.rocm}" for promise in promises]
-        more = f" or {len(keys) - _LISTED} others" if len(keys) > _LISTED else ""
+        more = f" or one of {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
         raise MissingRequirementError(
             f"no image with a torch is named for {unit.id}",
             where="check.images",

@@ -45,7 +45,8 @@ def _case(name: str, answer: Answer, limit: float) -> ComparedCase:
         wrong.append("it is not said how the case ended")
     elif not answer.results and not wrong:
         wrong.append("it came to no result")
-    return ComparedCase(name=name, results=tuple(answer.results), wrong=tuple(wrong), seconds=answer.seconds)
+    seconds = limit if answer.end and answer.end.late else answer.seconds
+    return ComparedCase(name=name, results=tuple(answer.results), wrong=tuple(dict.fromkeys(wrong)), seconds=seconds)
 
 
 def _ended(end: End, limit: float) -> str:

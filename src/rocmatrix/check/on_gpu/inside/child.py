@@ -142,7 +142,7 @@ class Runner:
         for place, argument in enumerate(self._case.arguments):
             content = read_bytes(argument, self._inputs)
             made_here = guarded(argument, content, self._device)
-            takes = types[place] if place < len(types) else ("Tensor" if argument.shape else "number")
+            takes = types[place] if place < len(types) else "Tensor"  # a function has no schema
             made.append(made_here if "Tensor" in takes else plain(made_here.tensor.cpu(), takes))
         return made
 

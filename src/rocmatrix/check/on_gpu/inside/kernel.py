@@ -55,9 +55,11 @@ class Kernel:
 
 
 def plain(value: torch.Tensor, kind: str) -> object:
-    """Return a CPU tensor as the Python value that a parameter of a type other than ``Tensor`` takes."""
-    listed = value.tolist()
-    for word, make in (("bool", bool), ("int", int), ("float", float)):
-        if word in kind:
-            return [make(each) for each in listed] if isinstance(listed, list) else make(listed)
-    return listed
+    """Return a CPU tensor as the Python value that a parameter of a type other than ``Tensor`` takes.
+
+    A single value is an array of one element: NumPy gives an array without axes one when it makes it contiguous.
+    """
+    listed = value.reshape(-1).tolist()
+    make = next((made for word, made in (("bool", bool), ("int", int), ("float", float)) if word in kind), None)
+    values = [make(each) for each in listed] if make else listed
+    return values if "List" in kind else values[0]
