@@ -143,7 +143,7 @@ class Session:
         file = self.folder / f"{verb}.job"
         file.write_bytes(msgspec.json.encode(job))
         start = f"{_START}from rocmatrix.check.on_gpu.cases_process import {verb}; {verb}(sys.argv[2])"
-        argv = (sys.executable, "-I", "-c", start, str(_folder_of(rocmatrix).parent), str(file))
+        argv = (sys.executable, "-I", "-B", "-c", start, str(_folder_of(rocmatrix).parent), str(file))
         return self.host.run(Command(argv=argv, cwd=self.folder, timeout=CASES_SECONDS, writable=(self.folder,)))
 
     def _inside(
@@ -161,7 +161,7 @@ class Session:
         start = f"{_START}from {package.name}.supervisor import main; main(*sys.argv[2:])"
         return self.container.run(
             Command(
-                argv=(self.python, "-I", "-c", start, str(code), verb, *arguments),
+                argv=(self.python, "-I", "-B", "-c", start, str(code), verb, *arguments),
                 cwd=self.folder,
                 timeout=seconds,
                 writable=tuple(place.host for place in places if place.writable),

@@ -66,7 +66,7 @@ class _Child:
         reading, writing = os.pipe()
         folder = Path(__file__).parent
         start = f"import sys; sys.path.insert(0, {str(folder.parent)!r}); from {folder.name}.supervisor import main; "
-        command = [sys.executable, "-I", "-c", start + "main(*sys.argv[1:])", "child"]
+        command = [sys.executable, "-I", "-B", "-c", start + "main(*sys.argv[1:])", "child"]
         self._process = subprocess.Popen(
             [*command, str(payload), str(inputs), str(results), str(first), str(writing)],
             stdin=subprocess.DEVNULL,

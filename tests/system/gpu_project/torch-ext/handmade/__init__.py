@@ -36,7 +36,9 @@ def scale_out(x: torch.Tensor, factor: float, out: torch.Tensor) -> None:
 
 @op(schema="(Tensor a, Tensor b) -> Tensor")
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    assert a.is_contiguous() and not b.is_contiguous() and b.mT.is_contiguous()
+    assert a.is_contiguous()
+    assert not b.is_contiguous()
+    assert b.mT.is_contiguous()
     return a.to(torch.float32) @ b.to(torch.float32)
 
 
@@ -82,8 +84,7 @@ def elsewhere(x: torch.Tensor) -> torch.Tensor:
     if x.device.type != "cuda":
         return x.clone()
     with torch.cuda.stream(torch.cuda.default_stream()):
-        found = x.clone()
-    return found
+        return x.clone()
 
 
 @op

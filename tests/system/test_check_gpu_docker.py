@@ -1,0 +1,154 @@
+"""The container of a GPU check on a real docker engine, with a device node in the place of a GPU's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rocmatrix.check.on_gpu.inside.wire import BEGAN
+from rocmatrix.check.on_gpu.session import Session
+from rocmatrix.check.on_gpu.verdict import ran_cases
+from rocmatrix.engine.devices import DeviceAccess
+from rocmatrix.engine.docker import DockerEngine
+from rocmatrix.engine.host import HostEngine
+from rocmatrix.engine.interface import Command, Completed
+from rocmatrix.errors import MissingRequirementError
+from rocmatrix.gpu.image import find_image, local_engine
+from tests.system.docker_bed import Bed, make_base
+
+pytestmark = pytest.mark.needs_docker
+
+GROUP = 54321
+"""A group that no image has a name for."""
+
+
+@pytest.fixture(scope="module")
+def base(docker_engine: Bed) -> str:
+    """The id of an image without a Python."""
+    return str(docker_engine.client.images.get(make_base(docker_engine.client, "trixie")).id)
+
+
+@pytest.fixture
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A device node that root and one group may open: the one of ``/dev/zero``, made anew below ``/var/tmp``."""
+    path = Path("/var/tmp") / f"rocmatrix-test-{tmp_path_factory.getbasetemp().name}-{os.getpid()}"  # noqa: S108 - a container has a /tmp of its own
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o660, os.makedev(1, 5))
+        os.chown(path, 0, GROUP)
+        path.chmod(0o660)
+    except PermissionError:
+        pytest.skip("only root can make a device node")
+    yield path
+    path.unlink()
+
+
+def engine(image: str, access: DeviceAccess) -> DockerEngine:
+    return DockerEngine(lambda _client: image, ninja="", environment={}, devices=access)
+
+
+def said(image: str, access: DeviceAccess, script: str) -> Completed:
+    with closing(engine(image, access)) as container:
+        return container.run(Command(argv=("sh", "-c", script), cwd=Path("/"), timeout=60.0))
+
+
+def test_a_container_opens_its_device_by_the_number_of_a_group_and_has_nothing_else(base: str, node: Path) -> None:
+    script = f"""
+    id -G; id -u; head -c 3 {node} | od -An -tx1
+    grep -E '^(CapEff|NoNewPrivs)' /proc/self/status; ls /sys/class/net; touch /file 2>&1
+    """
+    done = said(base, DeviceAccess(nodes=(str(node),), groups=(GROUP,)), script)
+    assert [line.strip() for line in done.output.splitlines()] == [
+        f"1000 {GROUP}",
+        "1000",
+        "00 00 00",
+        "CapEff:\t0000000000000000",
+        "NoNewPrivs:\t1",
+        "lo",
+        "touch: cannot touch '/file': Read-only file system",
+    ]
+
+
+def test_without_the_group_the_device_cannot_be_opened(base: str, node: Path) -> None:
+    done = said(base, DeviceAccess(nodes=(str(node),)), f"head -c 3 {node}")
+    assert done.returncode == 1
+    assert "Permission denied" in done.output
+
+
+def test_a_build_gets_no_device(base: str, node: Path) -> None:
+    assert said(base, DeviceAccess(), f"test -e {node}").returncode == 1
+
+
+def test_an_image_without_a_python_is_refused_with_what_it_needs(base: str, tmp_path: Path) -> None:
+    with closing(engine(base, DeviceAccess())) as container:
+        session = Session(host=HostEngine(), container=container, room="unit", folder=tmp_path)
+        with pytest.raises(MissingRequirementError, match=r"cannot load torch .exit status 127") as caught:
+            session.identity()
+    assert "python3: not found" in str(caught.value)
+    assert "import torch" in str(caught.value)
+
+
+def test_a_container_that_does_not_end_is_killed_and_the_case_that_ran_is_known(
+    docker_engine: Bed, base: str, tmp_path: Path
+) -> None:
+    """A Python that hangs as a process does that a GPU holds: it reports its case, and stays whatever is done."""
+    for name in ("payload", "inputs", "tools"):
+        (tmp_path / name).mkdir()
+    python = tmp_path / "tools" / "python"
+    python.write_text(f"#!/bin/sh\necho '{BEGAN} 0'; echo '{BEGAN} 1'\ntrap '' TERM INT; while :; do sleep 1; done\n")
+    python.chmod(0o755)
+    before = {each.id for each in docker_engine.client.containers.list(all=True)}
+
+    class WithPython(DockerEngine):
+        def run(self, command: Command) -> Completed:
+            words = ("sh", "-c", python.read_text().partition("\n")[2], *command.argv[1:])
+            return super().run(Command(**{**vars(command), "argv": words}))
+
+    with closing(WithPython(lambda _client: base, ninja="", environment={})) as container:
+        session = Session(host=HostEngine(), container=container, room="unit", folder=tmp_path)
+        ran = session.run(tmp_path / "payload", tmp_path / "inputs", ("one", "two"), 5.0, print)
+        assert not {each.id for each in docker_engine.client.containers.list(all=True)} - before
+    (case,) = ran_cases(ran, ("one", "two"), {"one": 1.0, "two": 1.0})
+    assert case.name == "two"
+    assert "the container was killed after 5 s while this case ran" in case.wrong[0]
+    assert "the results of the 1 cases before it went with the container" in case.wrong[0]
+
+
+def test_an_image_is_found_by_name_and_none_is_pulled(docker_engine: Bed) -> None:
+    name = make_base(docker_engine.client, "trixie")
+    with closing(local_engine()) as client:
+        found = find_image(client, name)
+        assert found.id == str(docker_engine.client.images.get(name).id)
+        with pytest.raises(MissingRequirementError, match="does not have the image local/nobody:ever") as caught:
+            find_image(client, "local/nobody:ever")
+    assert "docker pull local/nobody:ever" in str(caught.value)
+
+
+def test_an_engine_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://192.0.2.1:2376")
+    with pytest.raises(MissingRequirementError, match="on another machine"):
+        local_engine()
+
+
+def test_no_engine_is_told_as_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    with pytest.raises(MissingRequirementError, match="no docker engine is running"):
+        local_engine()
+
+
+def test_of_an_image_s_variables_only_what_python_needs_is_passed_on(docker_engine: Bed, base: str) -> None:
+    name = "local/rocmatrix-test-variables"
+    made = docker_engine.client.api.create_container(
+        base, ["true"], environment={"PATH": "/opt/venv/bin:/bin", "HSA_OVERRIDE_GFX_VERSION": "9.4.2", "TOKEN": "x"}
+    )
+    try:
+        docker_engine.client.api.commit(made["Id"], repository=name, tag="latest")
+        with closing(local_engine()) as client:
+            assert find_image(client, name).environment == {"PATH": "/opt/venv/bin:/bin"}
+    finally:
+        docker_engine.client.api.remove_container(made["Id"])
+        docker_engine.client.images.remove(name)
