@@ -23,5 +23,6 @@ options=("$@")
 compile pip.txt --group pip
 compile run.txt pyproject.toml --extra embedded --extra emulator
 compile release.txt pyproject.toml --extra release --constraints requirements/run.txt
+compile watch.txt pyproject.toml --extra embedded --extra emulator --extra release --constraints requirements/run.txt --constraints requirements/release.txt
 compile test.txt pyproject.toml --extra embedded --extra emulator --extra hub --extra release --group test --constraints requirements/run.txt --constraints requirements/release.txt
 compile torch.txt --group torch --constraints requirements/test.txt

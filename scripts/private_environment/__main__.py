@@ -14,7 +14,7 @@ from private_environment.command import present
 from private_environment.preparation import prepare
 from private_environment.recipes import named_environment
 
-_NAMES = ("run", "release")
+_NAMES = ("run", "release", "watch")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m private_environment", description=__doc__, allow_abbrev=False)
-    parser.add_argument("name", choices=_NAMES, help="run: to build and check; release: to release")
+    parser.add_argument("name", choices=_NAMES, help="run: to build and check; release: to release; watch: both")
     environment = named_environment(REPOSITORY, parser.parse_args(arguments).name)
     prepare(environment)
     print(environment.python.parent)

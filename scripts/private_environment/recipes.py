@@ -25,7 +25,7 @@ def test_environment(repository: Path) -> PrivateEnvironment:
 
 
 def named_environment(repository: Path, name: str) -> PrivateEnvironment:
-    """Return the environment of a lock of ``requirements/`` by its name: ``run``, ``release`` or ``test``."""
+    """Return the environment of a lock of ``requirements/`` by its name, e.g. ``release``."""
     return _from_lock(repository, name)
 
 

@@ -1,4 +1,6 @@
-"""The workflow files themselves, run by act: from a pushed tag to every user, and what must never look green."""
+"""The workflow files, run by act in the repositories of others: callers, strangers, and what must never look green."""
+
+from __future__ import annotations
 
 import json
 import os
@@ -7,141 +9,22 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from huggingface_hub import HfApi
 
-from rocmatrix.pipeline import load_plan
-from rocmatrix.plan.model import Plan
-from rocmatrix.release.users import Got
-from rocmatrix.workflows.act import ActRun, JobRun, run_act
-from rocmatrix.workflows.identity import TrustingHub, trusting_hub
-from rocmatrix.workflows.rehearsal import ask_users, hub_variables, promised, push_of
-from rocmatrix.workflows.stage import TOOLKIT, Stage, set_stage
+from rocmatrix.workflows.act import JobRun, run_act
+from rocmatrix.workflows.actions import STAND_INS
+from rocmatrix.workflows.identity import trusting_hub
+from rocmatrix.workflows.rehearsal import hub_variables, push_of
 from tests.system.workflow_repository import MATRIX, commit, write_kernel
+from tests.system.workflow_runs import CALLER, ONE_ROCM, ROOT, SECONDS, branches_and_tags, logs, on_stage, run
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 600.0
-ONE_ROCM = MATRIX.replace('rocm: ["7.1", "7.2"]', 'rocm: ["7.1"]').replace(', "7.2": llvm', "")
-COMMIT = "0123456789012345678901234567890123456789"
-CALLER = f"""name: Kernel
-on: [push, pull_request]
-permissions: {{}}
-jobs:
-  kernel:
-    name: Kernel
-    uses: {TOOLKIT}/.github/workflows/build-kernel.yml@{COMMIT} # v0.1.0
-    permissions: {{contents: read, id-token: write}}
-    with: {{mode: MODE, tag: "${{{{ github.ref_name }}}}"}}
-"""
-GH = """#!/bin/sh
-# Stands in for GitHub's program: writes down what it is asked, and knows no release yet.
-printf '%s\\n' "$*" >>"$GH_LOG"
-test "$2" != view
-"""
 pytestmark = [
     pytest.mark.needs_llvm,
     pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),  # huggingface_hub's own, of httpx2
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Released:
-    """A run that was to release, and what its users get."""
-
-    run: ActRun
-    plan: Plan
-    users: tuple[Got, ...]
-    gh: list[str]
-    tags: list[str]
-
-
-def branches_and_tags(hub: TrustingHub, repository: str) -> tuple[list[str], list[str]]:
-    found = HfApi(endpoint=hub.endpoint, token=False).list_repo_refs(repository, repo_type="kernel")
-    return [each.name for each in found.branches], [each.name for each in found.tags]
-
-
-@contextmanager
-def on_stage(folder: Path, repository: Path, workflow: str = "release.yml") -> Iterator[tuple[Stage, TrustingHub]]:
-    """Yield what a run of a workflow of a repository needs, and a Hub that trusts it."""
-    plan_of = load_plan(repository / "matrix.yaml", toolchain=None).kernels[0].repo_id
-    stage = set_stage(repository / ".github/workflows" / workflow, folder / "run", tag="v1.0.0")
-    with trusting_hub(plan_of, folder / "hub", source="acme/source") as hub:
-        yield stage, hub
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
-    """A tag is pushed in a repository that has this repository's own release workflow and a small kernel."""
-    folder = tmp_path_factory.mktemp("released")
-    own = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
-    repository = write_kernel(folder / "scale", "scale", caller=own)
-    plan = load_plan(repository / "matrix.yaml", toolchain=None)
-    with on_stage(folder, repository) as (stage, hub):
-        (stage.commands / "gh").write_text(GH)
-        (stage.commands / "gh").chmod(0o755)
-        log = folder / "gh.log"
-        errand = stage.errand(
-            event="push", payload=push_of("v1.0.0"), variables={**hub_variables(hub), "GH_LOG": str(log)}
-        )
-        run = run_act(replace(errand, seconds=SECONDS))
-        users = ask_users(plan, hub.endpoint, "v1.0.0") if run.exit_code == 0 else ()
-        _, tags = branches_and_tags(hub, "acme/scale")
-    return Released(run=run, plan=plan, users=users, gh=log.read_text().splitlines() if log.exists() else [], tags=tags)
-
-
-def logs(run: ActRun) -> str:
-    return "\n".join(f"{job.name}: {job.result}" for job in run.jobs) + "\n" + "".join(map("".join, run.log.values()))
-
-
-def test_a_pushed_tag_goes_through_every_job(released: Released) -> None:
-    found = {job: released.run.results(job) for job in ("plan", "build", "check", "collect", "release", "gate")}
-    assert found == {
-        "plan": ("success",),
-        "build": ("success", "success"),
-        "check": ("success", "success"),
-        "collect": ("success",),
-        "release": ("success",),
-        "gate": ("success",),
-    }, logs(released.run)
-    assert released.run.results("check-gpu") == ()
-    assert released.run.exit_code == 0, logs(released.run)
-
-
-def test_every_promised_user_gets_the_variant_that_was_planned(released: Released) -> None:
-    assert {f"torch{got.torch}-rocm{got.rocm}": got.variant for got in released.users} == promised(released.plan)
-    assert len(released.users) == 5
-    assert released.tags == ["v1.0.0"]
-
-
-def test_the_release_is_made_by_trusted_publishing_after_a_dry_run_without_credentials(released: Released) -> None:
-    said = released.run.said("Release")
-    assert "credential: trusted publishing (HF_OIDC_RESOURCE)" in said, said
-    assert said.index("dry run: v1.0.0 would go to acme/scale") < said.index("released: v1.0.0 of acme/scale")
-
-
-def test_the_github_release_is_a_draft_until_its_assets_are_there(released: Released) -> None:
-    assert released.run.results("github-release") == ("success",), logs(released.run)
-    assert [line.split()[1] for line in released.gh] == ["view", "create", "upload", "edit"]
-    assert "--draft" in released.gh[1]
-    assert "checksums.txt" in released.gh[2]
-    assert "coverage-scale.json" in released.gh[2]
-    assert "sbom-scale.cdx.json" in released.gh[2]
-    assert "--draft=false" in released.gh[3]
-    said = released.run.said("GitHub release")
-    assert "The first release." in said
-    assert "would attest" in said
-
-
-def test_the_page_of_the_run_says_how_each_cell_is_served_and_was_tested(released: Released) -> None:
-    said = released.run.said("Collect")
-    assert "emulated" in said
-    assert "mi300x:" not in said
 
 
 def test_a_second_repository_follows_the_readme(tmp_path: Path) -> None:
@@ -163,46 +46,78 @@ def test_a_second_repository_follows_the_readme(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["passed"]
-    assert [job["id"] for job in found["jobs"]] == ["plan", "build", "check", "collect", "release", "gate"]
+    assert [job["id"] for job in found["jobs"]] == ["plan", "build", "digests", "check", "collect", "release", "gate"]
     assert {f"torch{got['torch']}-rocm{got['rocm']}": got["variant"] for got in found["users"]} == found["wanted"]
     assert len(found["users"]) == 3
 
 
-Run = Callable[..., ActRun]
-
-
-def run(folder: Path, repository: Path, *, event: str = "push", payload: dict[str, object] | None = None) -> ActRun:
-    """Run a repository's workflow for an event, without a Hub."""
-    stage = set_stage(repository / ".github/workflows/release.yml", folder / "run")
-    errand = stage.errand(event=event, payload=payload or {"ref": "refs/heads/main"}, variables={})
-    return run_act(replace(errand, seconds=SECONDS))
-
-
-def test_a_failing_cell_is_annotated_leaves_the_others_done_and_is_red(tmp_path: Path) -> None:
-    repository = write_kernel(tmp_path / "two", "scale", caller=CALLER.replace("MODE", "check"), matrix=ONE_ROCM)
-    shutil.copytree(
-        write_kernel(tmp_path / "other", "shift", caller="", matrix=ONE_ROCM) / "kernels/shift",
-        repository / "kernels/shift",
-    )
-    broken = repository / "kernels/shift/shift.hip"
-    broken.write_text(broken.read_text().replace("x[i] + factor", "y[i] + factor"))
+def test_of_a_fork_s_pull_request_a_failing_kernel_is_annotated_the_other_is_done_and_nothing_has_a_credential(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secretSECRETsecret")
+    ci = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    repository = write_kernel(tmp_path / "two", "scale", caller=ci, matrix=ONE_ROCM)
+    other = write_kernel(tmp_path / "other", "shift", caller="", matrix=ONE_ROCM)
+    shutil.copytree(other / "kernels/shift", repository / "kernels/shift")
     matrix = repository / "matrix.yaml"
     matrix.write_text(matrix.read_text().replace("kernels/scale]", "kernels/scale, kernels/shift]"))
-    commit(repository, "Two kernels")
-    found = run(tmp_path, repository)
+    broken = repository / "kernels/shift/shift.hip"
+    broken.write_text(
+        broken.read_text().replace("x[i] + factor", "y[i] + factor") + "\n#error \\\n::error title=x::from a stranger\n"
+    )
+    commit(repository, "From a fork")
+    payload: dict[str, object] = {
+        "action": "opened",
+        "number": 7,
+        "pull_request": {"head": {"ref": "patch", "repo": {"full_name": "eve/scale", "fork": True}}},
+        "repository": {"default_branch": "main", "full_name": "acme/scale"},
+    }
+    found = run(tmp_path, repository, event="pull_request", payload=payload, job="kernels")
     assert found.exit_code == 1
     assert found.results("build") == ("failure", "success"), logs(found)
     assert "success" in found.results("check")
     assert found.results("collect") == ("failure",)
-    assert found.results("release") == ()
+    assert found.results("check-gpu") == found.results("release") == ()
     assert found.results("gate") == ("failure",)
     assert "build: it failed" in found.said("Gate")
-    line = (
-        broken.read_text().splitlines().index(next(text for text in broken.read_text().splitlines() if "y[i]" in text))
-        + 1
-    )
-    assert re.search(rf"::error [^:]*file=kernels/shift/shift\.hip,line={line},", logs(found)), logs(found)
     assert "scale" in found.said("Collect")
+    lines = broken.read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, start=1) if "y[i]" in text)
+    assert re.search(rf"::error [^:]*file=kernels/shift/shift\.hip,line={line},", logs(found)), logs(found)
+    assert not re.search(r"^\s*(❗\s+)?::error title=x::", logs(found), re.MULTILINE)
+    assert "secretSECRETsecret" not in logs(found)
+
+
+GPU = CALLER.replace("MODE", "check").replace("{mode:", """{gpu-runner: '["self-hosted"]', mode:""")
+MACHINE = """
+set -e
+if [[ $1 != check || $3 != gpu ]]; then exec rocmatrix-itself "$@"; fi
+# a machine of one's own on which somebody else is at home: it says that all is well, and puts another build in place
+rocmatrix-itself check --on emulator "${@:4}"
+changed=$(dirname "$0")/changed
+rm -rf "$changed" && cp -r dist "$changed" && echo "# evil" >>"$(ls "$changed"/units/*/payload/__init__.py | head -1)"
+cd "$changed" && python3 ARTIFACTS/intrude.py
+"""
+INTRUDER = """
+import artifacts
+from pathlib import Path
+artifacts._listed = lambda: []  # the service takes the name a second time, as it does after a deletion
+print("intruder:", artifacts.upload("unit-001-llvm-rocm7-1", [str(path) for path in Path().iterdir()], "error"))
+"""
+
+
+def test_a_build_that_a_machine_of_one_s_own_puts_in_place_of_the_hosted_one_is_refused(tmp_path: Path) -> None:
+    repository = write_kernel(tmp_path / "scale", "scale", caller=GPU, matrix=ONE_ROCM)
+    folder = tmp_path / "evil"
+    folder.mkdir()
+    shutil.copyfile(STAND_INS / "artifacts.py", folder / "artifacts.py")
+    (folder / "intrude.py").write_text(INTRUDER)
+    found = run(tmp_path, repository, machine=MACHINE.replace("ARTIFACTS", str(folder)))
+    assert "intruder: artifact unit-001-llvm-rocm7-1: " in found.said("GPU"), logs(found)
+    assert found.results("digests") == found.results("check-gpu") == found.results("check") == ("success",), logs(found)
+    assert found.results("collect") == ("failure",), logs(found)
+    assert "parts/unit-001-llvm-rocm7-1: it was replaced or changed: its digest is sha256:" in found.said("Collect")
+    assert found.results("gate") == ("failure",)
 
 
 def test_a_cancelled_run_releases_nothing_and_leaves_no_process(tmp_path: Path) -> None:
@@ -261,30 +176,6 @@ def test_300_cells_fit_into_one_matrix(tmp_path: Path) -> None:
     assert rows["units"] == 300
     assert len(rows["include"]) == 64
     assert "every job did what the plan of 300 units asks" in found.said("Gate")
-
-
-def test_a_pull_request_of_a_fork_is_built_and_checked_without_any_credential(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_secretSECRETsecret")
-    ci = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
-    repository = write_kernel(tmp_path / "scale", "scale", caller=ci, matrix=ONE_ROCM)
-    hip = repository / "kernels/scale/scale.hip"
-    hip.write_text(hip.read_text() + "// ::error title=x::from a stranger\n")
-    commit(repository, "From a fork")
-    payload: dict[str, object] = {
-        "action": "opened",
-        "number": 7,
-        "pull_request": {"head": {"ref": "patch", "repo": {"full_name": "eve/scale", "fork": True}}},
-        "repository": {"default_branch": "main", "full_name": "acme/scale"},
-    }
-    stage = set_stage(repository / ".github/workflows/release.yml", tmp_path / "run")
-    errand = stage.errand(event="pull_request", payload=payload, variables={})
-    found = run_act(replace(errand, job="kernels", seconds=SECONDS))
-    assert found.exit_code == 0, logs(found)
-    assert found.results("gate") == ("success",)
-    assert found.results("check-gpu") == found.results("release") == ()
-    assert "secretSECRETsecret" not in logs(found)
 
 
 ARTIFACTS = """name: Artifacts

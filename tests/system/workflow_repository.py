@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 OWNER = "acme"
@@ -100,7 +101,9 @@ FORMULAS = {"scale": ("x[i] * factor", "x * np.float32(factor)"), "shift": ("x[i
 """Kernel -> what its device code and its reference compute."""
 
 
-def write_kernel(root: Path, name: str, *, caller: str, matrix: str = MATRIX) -> Path:
+def write_kernel(
+    root: Path, name: str, *, caller: str, matrix: str = MATRIX, others: Mapping[str, str] | None = None
+) -> Path:
     """Write a repository with one kernel and a workflow that calls the reusable one.
 
     Args:
@@ -108,6 +111,7 @@ def write_kernel(root: Path, name: str, *, caller: str, matrix: str = MATRIX) ->
         name: of the kernel, one of ``FORMULAS``.
         caller: text of its release workflow.
         matrix: text of matrix.yaml, with ``{name}`` for the kernel.
+        others: file name -> text of further workflows.
     """
     formula, reference = FORMULAS[name]
     project = root / "kernels" / name
@@ -127,7 +131,8 @@ def write_kernel(root: Path, name: str, *, caller: str, matrix: str = MATRIX) ->
         f'"""The kernel {name}."""\n\nfrom ._ops import ops\n\n{name} = ops.{name}\n'
     )
     (root / "matrix.yaml").write_text(matrix.format(name=name))
-    (root / ".github/workflows/release.yml").write_text(caller)
+    for workflow, text in {"release.yml": caller, **(others or {})}.items():
+        (root / ".github/workflows" / workflow).write_text(text)
     git(root, "init", "-q", "-b", "main")
     git(root, "remote", "add", "origin", str(root))
     commit(root, "Sources", tag="v1.0.0")

@@ -30,6 +30,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="REPO[@REV]",
         help="a kernel on the Hub, and a branch, a tag or a commit of it (default: the newest v<N>)",
     )
+    add_verifying(parser)
+
+
+def add_verifying(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that verify what is published: how much, signed by whom, imported where."""
     parser.add_argument(
         "--max-mb",
         type=positive,
@@ -37,7 +42,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="megabytes that may be downloaded (default: %(default)s)",
     )
-
     parser.add_argument(
         "--signer",
         action="append",
@@ -67,7 +71,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
 
 
-def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
+def signature_check(arguments: argparse.Namespace, verb: str = "verify") -> SignatureCheck | None:
     """Return what verifies signatures; ``None`` where the extra is not installed and nobody asked for a signer."""
     from rocmatrix.audit.signature import SignatureCheck  # noqa: PLC0415 - `--help` must not wait for it
     from rocmatrix.machine.extras import RELEASE, absent_modules, require_extras  # noqa: PLC0415
@@ -79,7 +83,7 @@ def _signatures(arguments: argparse.Namespace) -> SignatureCheck | None:
             "--signer-sources says for whom a signer signed, and no signer is named", fix="Give --signer PATTERN too."
         )
     if arguments.signer or arguments.trust_config:
-        require_extras("verify", RELEASE)
+        require_extras(verb, RELEASE)
     elif absent_modules(RELEASE):
         return None
     trusted = cache(lambda: load_trust(arguments.trust_config))
@@ -110,14 +114,17 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             max_bytes=arguments.max_mb * 1_000_000,
             emit=reporter.emit,
             torch=torch_reader(arguments.torch, reporter.emit),
-            signatures=_signatures(arguments),
+            signatures=signature_check(arguments),
         )
-        loaded = _load(arguments, audited, reporter.emit) if arguments.load else None
+        loaded = load_as_asked(arguments, audited, reporter.emit)
     code = present_audit(arguments, loaded or audited)
     return _present_loads(arguments, loaded, code) if loaded else code
 
 
-def _load(arguments: argparse.Namespace, audited: PublishedAudit, emit: Emit) -> LoadedKernel:
+def load_as_asked(arguments: argparse.Namespace, audited: PublishedAudit, emit: Emit) -> LoadedKernel | None:
+    """Import the variants of an audited kernel if ``--load`` asks for it."""
+    if arguments.load is None:
+        return None
     from rocmatrix.machine.cache import cache_folder  # noqa: PLC0415 - `--help` must not wait for them
     from rocmatrix.releasing.loading import load_published  # noqa: PLC0415
 

@@ -28,7 +28,7 @@ class Extra:
 RELEASE = Extra(
     name="release",
     modules=("cyclonedx", "jinja2", "kernels", "sigstore"),
-    needed_by="rehearse, release, sbom, yank, diff, why, verify --signer",
+    needed_by="rehearse, release, sbom, yank, diff, why, watch, verify --signer",
 )
 HUB = Extra(name="hub", modules=("dulwich", "jwt", "starlette", "uvicorn"), needed_by="rehearse, hub, --hub embedded")
 

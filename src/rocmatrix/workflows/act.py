@@ -23,6 +23,9 @@ from pathlib import Path
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.workflows.actions import Used
 
+GITHUB_REMOTE = "github"
+"""Remote of the copy whose address names the repository for act, which has it from nowhere else; nothing fetches it."""
+
 _HOSTED = ("ubuntu-latest", "ubuntu-22.04", "ubuntu-24.04", "self-hosted")
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _KEPT_PREFIXES = ("PIP_",)
@@ -44,6 +47,7 @@ class Errand:
         folders: where each repository of actions lies.
         variables: of the environment of every step.
         scratch: a folder for everything that act writes.
+        inputs: of a ``workflow_dispatch``.
         job: run this job alone, with what it needs; ``None`` for all.
         seconds: wall time after which it is ended.
     """
@@ -55,6 +59,7 @@ class Errand:
     folders: Mapping[Used, Path]
     variables: Mapping[str, str]
     scratch: Path
+    inputs: Mapping[str, str] = field(default_factory=dict)
     job: str | None = None
     seconds: float = 3600.0
 
@@ -200,6 +205,9 @@ def _options(errand: Errand, artifacts: Path) -> Iterator[str]:
     yield from ("--json", "--pull=false", "--no-cache-server", "--env-file", str(errand.scratch / "variables"))
     yield from ("--artifact-server-path", str(artifacts), "--artifact-server-addr", "127.0.0.1")
     yield from ("--artifact-server-port", str(_free_port()))
+    yield from ("--remote-name", GITHUB_REMOTE)
+    for name, value in errand.inputs.items():
+        yield from ("--input", f"{name}={value}")
     for label in _HOSTED:
         yield from ("--platform", f"{label}=-self-hosted")
     for used, folder in errand.folders.items():

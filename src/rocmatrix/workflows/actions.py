@@ -22,7 +22,7 @@ REUSABLE = Path(".github/workflows/build-kernel.yml")
 """The workflow of rocmatrix that others call."""
 
 _SELF = "$/"
-_SETUP = Path(".github/actions/setup-rocmatrix/action.yml")
+_OWN_ACTIONS = Path(".github/actions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +56,21 @@ def with_self(text: str, toolkit: Used) -> str:
 
 
 def lay_out_toolkit(source: Path, into: Path, toolkit: Used) -> None:
-    """Copy the toolkit's reusable workflow and its actions, in a form that act reads; its set-up has a stand-in.
+    """Copy the toolkit's reusable workflow and its actions, in a form that act reads; what installs has a stand-in.
 
     Args:
         source: folder that holds ``.github`` of the toolkit.
         into: a folder that is made.
         toolkit: what callers name it.
     """
-    shutil.copytree(source / ".github/actions", into / ".github/actions")
+    shutil.copytree(source / _OWN_ACTIONS, into / _OWN_ACTIONS)
     (into / REUSABLE).parent.mkdir()
     shutil.copyfile(source / REUSABLE, into / REUSABLE)
     for path in (into / ".github").rglob("*.yml"):
         path.write_text(with_self(path.read_text(encoding="utf-8"), toolkit), encoding="utf-8")
-    shutil.copyfile(STAND_INS / "setup-rocmatrix.yml", into / _SETUP)
+    for stand_in in STAND_INS.glob("*.yml"):
+        if (action := into / _OWN_ACTIONS / stand_in.stem).is_dir():
+            shutil.copyfile(stand_in, action / "action.yml")
 
 
 def lay_out_stand_ins(used: Iterable[Used], into: Path, known: Mapping[str, Path]) -> dict[Used, Path]:

@@ -62,8 +62,8 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
     read_tag(tag, kernel, several=False)  # and a tag that could be released
     with tempfile.TemporaryDirectory(prefix="rocmatrix-workflow-") as name:
         scratch = Path(name)
-        stage = set_stage(workflow, scratch / "run", tag=tag)
         source = f"{kernel.repo_id.partition('/')[0]}/{matrix.absolute().parent.name}"
+        stage = set_stage(workflow, scratch / "run", tag=tag, name=source)
         with trusting_hub(kernel.repo_id, scratch / "hub", source=source) as hub:
             errand = stage.errand(event="push", payload=push_of(tag), variables=hub_variables(hub))
             run = run_act(errand, lambda job: emit(_notice(job)))

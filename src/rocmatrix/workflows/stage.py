@@ -15,7 +15,7 @@ import rocmatrix
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.text import quote
-from rocmatrix.workflows.act import Errand
+from rocmatrix.workflows.act import GITHUB_REMOTE, Errand
 from rocmatrix.workflows.actions import REUSABLE, Used, lay_out_stand_ins, lay_out_toolkit, used_by, with_self
 
 TOOLKIT = "rocmatrix/rocmatrix"
@@ -58,7 +58,14 @@ class Stage:
         )
 
 
-def set_stage(workflow: Path, scratch: Path, *, tag: str | None = None, toolkit: Path | None = None) -> Stage:
+def set_stage(
+    workflow: Path,
+    scratch: Path,
+    *,
+    tag: str | None = None,
+    toolkit: Path | None = None,
+    name: str = "owner/repository",
+) -> Stage:
     """Copy a repository and lay out what its workflow uses.
 
     Args:
@@ -66,6 +73,7 @@ def set_stage(workflow: Path, scratch: Path, *, tag: str | None = None, toolkit:
         scratch: a folder that is made.
         tag: an annotated tag to be made at the commit that is checked out, if it is not there.
         toolkit: folder with ``.github`` of rocmatrix; that of this rocmatrix if it is not given.
+        name: what the repository is called on GitHub.
 
     Raises:
         InputError: the workflow is in no git repository, or uses an action that nothing stands in for.
@@ -73,6 +81,7 @@ def set_stage(workflow: Path, scratch: Path, *, tag: str | None = None, toolkit:
     """
     scratch.mkdir(parents=True)
     repository = _copy(workflow, scratch / "repository", tag)
+    _git(repository, "remote", "add", GITHUB_REMOTE, f"https://github.com/{name}.git")
     text = workflow.read_text(encoding="utf-8")
     own = Used(repository=TOOLKIT, ref=_SELF_REF)
     toolkit_folder = scratch / "toolkit"

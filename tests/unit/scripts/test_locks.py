@@ -21,6 +21,7 @@ SOURCES = {
     "run": DEPENDENCIES,
     "test": [*DEPENDENCIES, *EXTRAS["hub"], *EXTRAS["release"], *GROUPS["test"]],
     "torch": GROUPS["torch"],
+    "watch": [*DEPENDENCIES, *EXTRAS["release"]],
 }
 PIN = re.compile(
     r"^(?P<requirement>[A-Za-z0-9][^\\\n]*?) \\\n(?P<hashes>(?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
@@ -65,7 +66,7 @@ def test_every_line_is_a_pin_with_hashes(name: str) -> None:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize(("upper", "lower"), [("test", "run"), ("torch", "test")])
+@pytest.mark.parametrize(("upper", "lower"), [("test", "run"), ("torch", "test"), ("watch", "run"), ("watch", "release")])
 def test_what_two_locks_share_has_one_version(upper: str, lower: str, python: str) -> None:
     above, below = pins(upper, python), pins(lower, python)
     assert {name: above[name] for name in above.keys() & below.keys()} == {

@@ -54,7 +54,7 @@ BROKEN = [
     ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-gpu", "name: gpu"),
     ("concurrency", "release.yml", "cancel-in-progress: false", "cancel-in-progress: true"),
     ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
-    ("unseen_failures", "watch.yml", '<<<"$repositories"', '< <(jq .kernels <<<"$plan")'),
+    ("unseen_failures", "build-kernel.yml", '<<<"$ROWS"', '< <(jq .rows <<<"$ROWS")'),
     ("command_line", "build-kernel.yml", "rocmatrix collect --matrix", "rocmatrix collect --matriks"),
     ("command_line", "build-kernel.yml", "| rocmatrix gate --results", "| rocmatrix gates --results"),
     ("command_line", "images.yml", 'rocmatrix images push "$RECIPE"', 'rocmatrix images push --pull "$RECIPE"'),
