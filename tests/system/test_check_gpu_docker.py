@@ -6,10 +6,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rocmatrix.check.on_gpu.choice import promises_of
+from rocmatrix.check.on_gpu.executor import ChosenImage, Device, GpuExecutor
 from rocmatrix.check.on_gpu.inside.wire import BEGAN
 from rocmatrix.check.on_gpu.session import Session
 from rocmatrix.check.on_gpu.verdict import ran_cases
@@ -17,9 +20,11 @@ from rocmatrix.engine.devices import DeviceAccess
 from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command, Completed
-from rocmatrix.errors import MissingRequirementError
+from rocmatrix.errors import CheckError, MissingRequirementError
 from rocmatrix.gpu.image import find_image, local_engine
+from tests.system import gpu_bed
 from tests.system.docker_bed import Bed, make_base
+from tests.system.torch_image import build_torch_image
 
 pytestmark = pytest.mark.needs_docker
 
@@ -152,3 +157,46 @@ def test_of_an_image_s_variables_only_what_python_needs_is_passed_on(docker_engi
     finally:
         docker_engine.client.api.remove_container(made["Id"])
         docker_engine.client.images.remove(name)
+
+
+@pytest.mark.needs_torch
+def test_the_cases_run_in_a_container_with_a_torch_and_a_cpu_torch_is_refused(
+    docker_engine: Bed, base: str, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """The whole way through a container, but for the GPU; the image is a copy of this Python and takes a minute."""
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("an image with a torch is a gigabyte: --long makes one")
+    assert base
+    client, name = docker_engine.client, "local/rocmatrix-test-torch"
+    (tmp_path / "image").mkdir()
+    built = gpu_bed.build(tmp_path)
+    build_torch_image(client, make_base(client, "trixie"), name, tmp_path / "image")
+    try:
+        with closing(local_engine()) as own:
+            image = find_image(own, name)
+        names = ("scale", "product", "wrong", "crashes", "total", "hangs", "spins")
+        limits = {each: 5.0 if each == "hangs" else 60.0 for each in names}
+        with closing(DockerEngine(lambda _client: image.id, ninja="", environment=image.environment)) as container:
+            (tmp_path / "work").mkdir()
+            session = Session(
+                host=HostEngine(), container=container, room="unit", folder=tmp_path / "work", device="cpu"
+            )
+            assert session.identity().hip is None
+            ran = session.run(built.payload, session.prepare(built.tests, limits, 3), names, 300.0, print)
+            results = session.compare(built.tests, ran.results, ran_cases(ran, names, limits), 3)
+            (tmp_path / "links").mkdir()
+            session = replace(session, folder=tmp_path / "links", room="links")
+            inputs = session.prepare(built.tests, {"links": 60.0}, 3)
+            with pytest.raises(CheckError, match=r"the kernel left '0-1.bin', which is neither a file nor a folder"):
+                ran_cases(session.run(built.payload, inputs, ("links",), 60.0, print), ("links",), {"links": 60.0})
+        assert [(result.case, result.passed) for result in results] == [
+            *(("scale", True), ("product", True), ("wrong", False), ("crashes", False), ("total", True)),
+            ("hangs", False),
+        ]
+        chosen = ChosenImage(image=image, promises=promises_of(built.plan, built.unit))
+        device = Device(gpu=gpu_bed.GPU, access=DeviceAccess(), driver="none")
+        executor = GpuExecutor(host=HostEngine(), device=device, images={built.unit.id: chosen})
+        with pytest.raises(MissingRequirementError, match=r"torch\.version\.hip is None"):
+            executor.run(built.unit, built.payload, built.tests, (), progress=lambda *_: None)
+    finally:
+        client.images.remove(name, force=True)

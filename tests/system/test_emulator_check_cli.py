@@ -42,7 +42,7 @@ def refused(done: subprocess.CompletedProcess[str], code: ExitCode, *words: str)
 
 
 def test_a_gpu_is_refused_plainly_and_nothing_is_checked_instead(out: Path) -> None:
-    refused(check(out, "--on", "gpu"), ExitCode.ENVIRONMENT, "--on gpu", "on the emulator only", "--on emulator")
+    refused(check(out, "--on", "gpu"), ExitCode.ENVIRONMENT, "--on gpu", "no AMD GPU", "--on emulator")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from rocmatrix.gpu.nodes import KFD
+from rocmatrix.gpu.topology import list_gpus
 from rocmatrix.machine.probe import Health, Probe, output
 
 DISK_NEEDED = 500 * 10**6
@@ -16,9 +18,6 @@ MEMORY_PER_JOB = 500 * 10**6
 """Bytes. Measured likewise: no process of a build was larger than 175 MB; times 3."""
 
 _MEMINFO = Path("/proc/meminfo")
-_KFD = Path("/dev/kfd")
-_KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
-_GFX_MAJOR, _GFX_MINOR = 10_000, 100
 
 
 def python() -> Probe:
@@ -95,35 +94,15 @@ def git_lfs() -> Probe:
 
 def gpu() -> Probe:
     """Look for AMD GPUs that the kernel driver offers, by their gfx names."""
-    needed_by = "no verb yet"
-    if not _KFD.exists():
+    needed_by = "check --on gpu; doctor --gpu looks at all that it needs"
+    if not KFD.exists():
         detail = "no /dev/kfd: no AMD GPU, or its driver is not loaded"
         return Probe(name="GPU", health=Health.MISSING, detail=detail, needed_by=needed_by)
-    names = [name for node in sorted(_KFD_NODES.glob("*/properties")) if (name := _gfx_name(node.read_text()))]
-    listed = ", ".join(names) or "none that the driver names"
-    if os.access(_KFD, os.R_OK | os.W_OK):
-        return Probe(name="GPU", health=Health.OK, detail=listed, needed_by=needed_by)
-    return Probe(
-        name="GPU",
-        health=Health.LOW,
-        detail=f"{listed}, but /dev/kfd cannot be opened",
-        needed_by=needed_by,
-        fix="Join the group that owns /dev/kfd.",
-    )
+    listed = ", ".join(gpu.gfx for gpu in list_gpus()) or "none that the driver names"
+    return Probe(name="GPU", health=Health.OK, detail=listed, needed_by=needed_by)
 
 
 def _program(name: str, command: list[str], *, needed_by: str, fix: str) -> Probe:
     if not shutil.which(command[0]):
         return Probe(name=name, health=Health.MISSING, detail="not on PATH", needed_by=needed_by, fix=fix)
     return Probe(name=name, health=Health.OK, detail=output(command) or "version unknown", needed_by=needed_by)
-
-
-def _gfx_name(properties: str) -> str | None:
-    """Return the gfx name of a KFD node: ``gfx_target_version`` 90402 is gfx942; 0 is a CPU."""
-    fields = dict(line.split(maxsplit=1) for line in properties.splitlines() if " " in line)
-    version = int(fields.get("gfx_target_version", "0"))
-    if not version:
-        return None
-    major, rest = divmod(version, _GFX_MAJOR)
-    minor, stepping = divmod(rest, _GFX_MINOR)
-    return f"gfx{major}{minor:x}{stepping:x}"

@@ -77,7 +77,7 @@ def emulator() -> Probe:
 
 def docker() -> Probe:
     """Ask the Docker daemon for its version over its socket."""
-    needed_by = "no verb yet"
+    needed_by = "toolchains that are images, check --on gpu"
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     if not host.startswith("unix://"):
         detail = f"DOCKER_HOST is {host}; only unix sockets are looked at"

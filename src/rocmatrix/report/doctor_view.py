@@ -31,13 +31,18 @@ def blockers(probes: Iterable[Probe]) -> tuple[Probe, ...]:
     return tuple(probe for probe in probes if probe.blocks_run and probe.health is Health.MISSING)
 
 
-def show_probes(probes: tuple[Probe, ...], console: Console) -> None:
-    """Print a table of what was looked for, and what to do about what is missing."""
+def missing(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """Return what is missing."""
+    return tuple(probe for probe in probes if probe.health is Health.MISSING)
+
+
+def show_probes(probes: tuple[Probe, ...], console: Console, *, gpu: tuple[Probe, ...] = ()) -> None:
+    """Print a table of what was looked for, and what to do about what is missing; ``gpu`` is what a GPU check needs."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for probe in probes:
+    for probe in (*probes, *gpu):
         style = _STYLES[probe.health] if probe.blocks_run or probe.health is not Health.MISSING else "dim"
         table.add_row(Text(probe.health.value, style=style), one_line(probe.name), _found(probe))
     console.print(table)
@@ -47,6 +52,10 @@ def show_probes(probes: tuple[Probe, ...], console: Console) -> None:
         console.print(Text(f"rocmatrix run cannot work here: missing {names}", style="bold red"))
     else:
         console.print(Text("rocmatrix run can work here", style="bold green"))
+    if gpu:
+        names = ", ".join(probe.name for probe in missing(gpu))
+        told = f"rocmatrix check --on gpu cannot work here: missing {names}" if names else "so can check --on gpu"
+        console.print(Text(told, style="bold red" if names else "bold green"))
 
 
 def _found(probe: Probe) -> Text:

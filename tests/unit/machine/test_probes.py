@@ -77,14 +77,6 @@ def test_memory_is_held_against_the_cores(tmp_path: Path, monkeypatch: pytest.Mo
     assert (probe.health, probe.fix) == (Health.LOW, "Use --jobs 1.")
 
 
-@pytest.mark.parametrize(
-    ("version", "name"),
-    [("90402", "gfx942"), ("90010", "gfx90a"), ("90500", "gfx950"), ("110000", "gfx1100"), ("0", None)],
-)
-def test_gfx_names_come_from_the_kernel_driver(version: str, name: str | None) -> None:
-    assert system._gfx_name(f"cpu_cores_count 0\ngfx_target_version {version}\n") == name
-
-
 def test_a_docker_daemon_is_asked_over_its_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "docker.sock"
     with socket.socket(socket.AF_UNIX) as server:

@@ -19,7 +19,7 @@ from rocmatrix.check.on_gpu.inside.wire import BEGAN, ENDED, Found
 from rocmatrix.check.on_gpu.jobs import ComparedCase, CompareJob, PrepareJob
 from rocmatrix.engine.interface import Command, Completed, Engine
 from rocmatrix.engine.paths import Place
-from rocmatrix.errors import CheckError, MissingRequirementError
+from rocmatrix.errors import BuildError, CheckError, MissingRequirementError
 from rocmatrix.records import CaseResult
 
 START_SECONDS = 300.0
@@ -114,7 +114,11 @@ class Session:
             Place(host=inputs, name="inputs"),
             Place(host=results, name="results", writable=True, fetched=True),
         )
-        done = self._inside("cases", (str(payload), str(inputs), str(results)), places, seconds, news.take)
+        try:
+            done = self._inside("cases", (str(payload), str(inputs), str(results)), places, seconds, news.take)
+        except BuildError as err:  # an engine brings back no links, devices or endless files
+            gone = Completed(returncode=0, output="", seconds=0.0)
+            return Ran(results=results, answers=None, done=gone, last=news.last, hostile=_left(err))
         if done.returncode == 0:
             try:
                 return Ran(results=results, answers=read_answers(results, len(cases)), done=done, last=news.last)
@@ -228,6 +232,11 @@ class _News:
                     self.last = number
                 else:
                     self._progress(self._cases[number])
+
+
+def _left(err: BuildError) -> str:
+    """Say what an engine does not bring back, of a kernel that ran instead of a build."""
+    return err.what.replace("the build left", "the kernel left", 1)
 
 
 def last_lines(done: Completed) -> str:
