@@ -18,7 +18,7 @@ from rocmatrix.workflows.act import JobRun, run_act
 from rocmatrix.workflows.actions import STAND_INS
 from rocmatrix.workflows.identity import trusting_hub
 from rocmatrix.workflows.rehearsal import hub_variables, push_of
-from tests.system.workflow_repository import MATRIX, commit, write_kernel
+from tests.system.workflow_repository import MATRIX, commit, git, write_kernel
 from tests.system.workflow_runs import CALLER, ONE_ROCM, ROOT, SECONDS, branches_and_tags, logs, on_stage, run
 
 pytestmark = [
@@ -27,13 +27,25 @@ pytestmark = [
 ]
 
 
-def test_a_second_repository_follows_the_readme(tmp_path: Path) -> None:
-    """README's lines as they stand, in a repository that has nothing but its own kernel and matrix.yaml."""
+def readme_yaml(section: str) -> list[str]:
+    """Return the YAML of a section of README."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("## Use it in your repository") :]
-    (caller,) = re.findall(r"```yaml\n# \.github/workflows/release\.yml\n(.*?)```", section, re.DOTALL)
+    return re.findall(r"```yaml\n(.*?)```", text[text.index(f"## {section}") :].partition("\n## ")[0], re.DOTALL)
+
+
+def test_an_empty_repository_follows_the_readme(tmp_path: Path) -> None:
+    """README's lines as they stand: a project, matrix.yaml beside it, and the workflow at the commit that git names."""
+    (matrix,) = readme_yaml("Your own kernel")
+    caller, release = readme_yaml("Use it in your repository")
     assert len(caller.splitlines()) <= 16
-    repository = write_kernel(tmp_path / "shift", "shift", caller=caller, matrix=ONE_ROCM)
+    head = git(ROOT, "ls-remote", str(ROOT), "HEAD").split()[0]  # README's command, with this repository's address
+    repository = tmp_path / "shift"
+    shutil.copytree(write_kernel(tmp_path / "other", "shift", caller="") / "kernels/shift", repository)
+    (repository / "matrix.yaml").write_text(matrix + release)
+    (repository / ".github/workflows").mkdir(parents=True)
+    (repository / ".github/workflows/release.yml").write_text(caller.replace("0" * 40, head))
+    git(repository, "init", "-q", "-b", "main")
+    commit(repository, "Sources", tag="v1.0.0")
     done = subprocess.run(
         [sys.executable, "-m", "rocmatrix", "rehearse", "--workflow", "--tag", "v1.0.0", "--json"],
         cwd=repository,
@@ -46,9 +58,10 @@ def test_a_second_repository_follows_the_readme(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["passed"]
-    assert [job["id"] for job in found["jobs"]] == ["plan", "build", "digests", "check", "collect", "release", "gate"]
+    ended = ["plan", "build", "digests", "check", "collect", "release", "gate"]
+    assert sorted({job["id"] for job in found["jobs"]}) == sorted(ended)
     assert {f"torch{got['torch']}-rocm{got['rocm']}": got["variant"] for got in found["users"]} == found["wanted"]
-    assert len(found["users"]) == 3
+    assert len(found["users"]) == 4
 
 
 def test_of_a_fork_s_pull_request_a_failing_kernel_is_annotated_the_other_is_done_and_nothing_has_a_credential(
@@ -116,7 +129,7 @@ def test_a_build_that_a_machine_of_one_s_own_puts_in_place_of_the_hosted_one_is_
     assert "intruder: artifact unit-001-llvm-rocm7-1: " in found.said("GPU"), logs(found)
     assert found.results("digests") == found.results("check-gpu") == found.results("check") == ("success",), logs(found)
     assert found.results("collect") == ("failure",), logs(found)
-    assert "parts/unit-001-llvm-rocm7-1: it was replaced or changed: its digest is sha256:" in found.said("Collect")
+    assert "/parts/unit-001-llvm-rocm7-1: it was replaced or changed: its digest is sha256:" in found.said("Collect")
     assert found.results("gate") == ("failure",)
 
 

@@ -19,11 +19,15 @@ class Unknown:
     reason: str
 
 
-def read_git_state(project: Path) -> GitState | Unknown:
+def read_git_state(project: Path, *, out: Path | None = None) -> GitState | Unknown:
     """Return the commit that a kernel's sources belong to and whether it says everything about them.
 
     ``dirty`` follows kernel-builder, which looks at tracked files of the whole working tree; a file in the kernel's
     folder that git neither tracks nor ignores counts too, because a build reads it and the commit does not have it.
+
+    Args:
+        project: the kernel's folder.
+        out: the output folder; where it lies in the kernel's folder nothing in it counts, for no build reads it.
     """
     try:
         import git  # noqa: PLC0415 - needs a tenth of a second, and fails where there is no git program
@@ -31,7 +35,7 @@ def read_git_state(project: Path) -> GitState | Unknown:
         return Unknown(reason="git is not installed")
     try:
         with git.Repo(project, search_parent_directories=True) as repo:
-            return _state(repo, project.resolve())
+            return _state(repo, project.resolve(), out)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError):
         return Unknown(reason="it is not in a git repository")
     except git.GitCommandError as err:
@@ -40,7 +44,7 @@ def read_git_state(project: Path) -> GitState | Unknown:
         return Unknown(reason=f"its git repository cannot be read: {err}")
 
 
-def _state(repo: Repo, project: Path) -> GitState | Unknown:
+def _state(repo: Repo, project: Path, out: Path | None) -> GitState | Unknown:
     """Return the state of an open repository; its index is not refreshed and no monitor of its configuration runs."""
     git = repo.git
     git.update_environment(GIT_OPTIONAL_LOCKS="0")
@@ -50,5 +54,6 @@ def _state(repo: Repo, project: Path) -> GitState | Unknown:
     if not git.ls_files("--", str(project)):
         return Unknown(reason="the git repository around it does not track it")
     changed = git.status("--porcelain", "--untracked-files=no")
-    unknown = git.ls_files("--others", "--exclude-standard", "--", str(project))
+    ours = [f":(exclude){out.resolve()}"] if out is not None and project in out.resolve().parents else []
+    unknown = git.ls_files("--others", "--exclude-standard", "--", str(project), *ours)
     return GitState(commit=repo.head.commit.hexsha, dirty=bool(changed or unknown))

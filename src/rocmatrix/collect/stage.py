@@ -50,7 +50,7 @@ def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, sto
     project = source_root / kernel.path
     path = project / "build.toml"
     manifest = parse_manifest(read_input(path), str(path))
-    source = _source(project, kernel.path, emit)
+    source = _source(project, kernel.path, store, emit)
     units = [unit for unit in plan.units if unit.kernel == kernel.name]
     with store.scratch("collect") as scratch:
         staged = scratch / "build"
@@ -69,8 +69,8 @@ def _collect_kernel(plan: Plan, kernel: PlannedKernel, *, source_root: Path, sto
     return coverage
 
 
-def _source(project: Path, shown: str, emit: Emit) -> GitState | None:
-    state = read_git_state(project)
+def _source(project: Path, shown: str, store: Store, emit: Emit) -> GitState | None:
+    state = read_git_state(project, out=store.root)
     if isinstance(state, Unknown):
         emit(Notice(level="warning", message=f"metadata.json names no commit: {state.reason}", where=shown))
         return None

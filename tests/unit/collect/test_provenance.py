@@ -56,6 +56,18 @@ def test_a_new_file_in_the_kernels_folder_is_dirty_elsewhere_it_is_not(kernel: P
     assert state(kernel).dirty
 
 
+def test_the_output_folder_of_a_kernel_at_the_top_of_its_repository_is_not_dirty(kernel: Path) -> None:
+    top = kernel.parents[1]
+    (top / "dist/units").mkdir(parents=True)
+    (top / "dist/units/build.json").write_text("{}")
+    clean = GitState(commit=git(top, "rev-parse", "HEAD"), dirty=False)
+    assert read_git_state(top, out=top / "dist") == clean
+    assert read_git_state(top) == GitState(commit=clean.commit, dirty=True), "the control"
+    assert read_git_state(kernel, out=top / "dist") == clean
+    (top / "dist2").write_text("x")
+    assert read_git_state(top, out=top / "dist") == GitState(commit=clean.commit, dirty=True)
+
+
 def test_an_ignored_file_is_not_dirty(kernel: Path) -> None:
     (kernel.parents[1] / ".git" / "info" / "exclude").write_text("*.log\n")
     (kernel / "build.log").write_text("x")

@@ -14,7 +14,7 @@ printf '%s\\n' "$@"
 def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str]]:
     """Run the step as it stands with these artifacts, and return the options that `rocmatrix` got."""
     for name in artifacts:
-        (tmp_path / "parts" / name).mkdir(parents=True)
+        (tmp_path / "temp/parts" / name).mkdir(parents=True)
     program = tmp_path / "bin/rocmatrix"
     program.parent.mkdir()
     program.write_text(STAND_IN)
@@ -26,6 +26,7 @@ def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str
         "MATRIX": "matrix.yaml",
         "ROWS": rows,
         "DIGESTS": "{}",
+        "RUNNER_TEMP": "temp",
     }
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
@@ -45,6 +46,9 @@ def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str
 def test_builds_are_taken_from_the_rows_of_the_plan_alone(tmp_path: Path) -> None:
     artifacts = ("unit-a", "unit-b", "unit-a-check", "unit-a-gpu", "unit-evil", "unit-a b", "unit-*", "unit-")
     options = {name: option for option, name in collected(tmp_path, "a b c", *artifacts)}
-    assert options.keys() == {f"parts/{name}" for name in artifacts}
-    assert {name for name, option in options.items() if option == "--from"} == {"parts/unit-a", "parts/unit-b"}
+    assert options.keys() == {f"temp/parts/{name}" for name in artifacts}
+    assert {name for name, option in options.items() if option == "--from"} == {
+        "temp/parts/unit-a",
+        "temp/parts/unit-b",
+    }
     assert set(options.values()) == {"--from", "--checks-from"}
