@@ -115,7 +115,7 @@ def test_the_github_release_is_a_draft_until_its_assets_are_there(released: Rele
     assert "sbom-scale.cdx.json" in released.gh[2]
     assert "--draft=false" in released.gh[3]
     said = released.run.said("GitHub release")
-    assert "The first release." in said
+    assert "v1.0.0 is the first release of version 1 of acme/scale" in said
     assert "would attest" in said
 
 

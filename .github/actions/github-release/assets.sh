@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Of the kernel that the tag releases: checksums of every published file, how each cell is served and was tested, the bill
-# of materials. Outputs: `folder`, and `kernel`, its name.
+# of materials. Output: `folder`.
 set -euo pipefail
 
 kernels=("$SET"/kernels/*/coverage.json)
@@ -21,4 +21,4 @@ mkdir -p "$folder"
 [[ -s $folder/checksums.txt ]] || { echo "nothing was published: no file below $SET/kernels/$kernel/build" >&2; exit 7; }
 cp "$SET/kernels/$kernel/coverage.json" "$folder/coverage-$kernel.json"
 cp "$SET/kernels/$kernel/sbom.cdx.json" "$folder/sbom-$kernel.cdx.json"
-printf 'folder=%s\nkernel=%s\n' "$folder" "$kernel" >>"$GITHUB_OUTPUT"
+printf 'folder=%s\n' "$folder" >>"$GITHUB_OUTPUT"

@@ -7,10 +7,21 @@ import os
 import sys
 from pathlib import Path
 
-from rocmatrix.cli.options import UsageError, Verb, add_building, add_checking, add_reuse, named_path
+from rocmatrix.cli.options import (
+    Parser,
+    UsageError,
+    Verb,
+    add_building,
+    add_checking,
+    add_common,
+    add_reuse,
+    named_path,
+)
 from rocmatrix.errors import ExitCode
 
 DEFAULT_WORKFLOW = Path(".github/workflows/release.yml")
+_OF_WORKFLOWS = frozenset({"matrix", "tag", "workflow", "json", "verbose", "quiet", "verb", "name"})
+"""Arguments that mean something with ``--workflow``: all else is what the file and matrix.yaml say."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +48,20 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 
     require_extras("rehearse", RELEASE, HUB)
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
-    if arguments.workflow and arguments.no_run:
-        raise UsageError("--no-run builds nothing, and the jobs of --workflow do", fix="Leave one of them out.")
+    if arguments.workflow and (unused := _unused(arguments)):
+        what = f"{', '.join(unused)}: with --workflow the file and matrix.yaml say how it is built and checked"
+        raise UsageError(what, fix="Leave it out, or write it there: `arguments` of build-kernel.yml, or matrix.yaml.")
     return _by_workflow(arguments) if arguments.workflow else _by_itself(arguments)
+
+
+def _unused(arguments: argparse.Namespace) -> list[str]:
+    """Return the options that were given and that a run of a workflow does not look at."""
+    parser = Parser(prog="rocmatrix rehearse", allow_abbrev=False)
+    add_common(parser)
+    declare(parser)
+    plain = vars(parser.parse_args([f"--tag={arguments.tag}"]))
+    given = [name for name, value in vars(arguments).items() if name not in plain or value != plain[name]]
+    return [f"--{name.replace('_', '-')}" for name in given if name not in _OF_WORKFLOWS]
 
 
 def _by_workflow(arguments: argparse.Namespace) -> ExitCode:

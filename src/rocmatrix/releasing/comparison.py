@@ -13,12 +13,16 @@ from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.text import quote
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair, served
+from rocmatrix.release.source_tag import previous_release, read_version
 from rocmatrix.release.trees import BUILD, variants_of
 from rocmatrix.release.view import View, glance
+from rocmatrix.release.withdrawn import read_withdrawn
 from rocmatrix.releasing.hubs import open_hub
 from rocmatrix.releasing.publish import kernel_of
 from rocmatrix.releasing.transport import Transport
 from rocmatrix.store import Store
+
+_MAIN = "main"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,26 @@ class Comparison:
     binaries: AuditDifference
 
 
-def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport = Transport.API) -> Comparison:
+@dataclass(frozen=True, kw_only=True)
+class NothingBefore:
+    """What ``rocmatrix diff --before`` prints with ``--json`` for the first release of a major version.
+
+    Attributes:
+        kernel: which one.
+        repository: on the Hub.
+        before: the tag on the Hub before which there is no release.
+        version: its major version.
+    """
+
+    kernel: str
+    repository: str
+    before: str
+    version: int
+
+
+def compare_with(
+    tag: str, *, out: Path, hub: str | None, transport: Transport = Transport.API, before: bool = False
+) -> Comparison | NothingBefore:
     """Return how the collected variants of a kernel differ from a release of it.
 
     Args:
@@ -50,6 +73,8 @@ def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport =
         out: the output folder.
         hub: as in ``Options``.
         transport: as in ``Options``.
+        before: compare with the last release before that one, of its major version, which is on the Hub: neither a
+            pre-release nor a withdrawn one.
 
     Raises:
         RocmatrixError: nothing was collected, there is no such release, or the Hub does not answer.
@@ -62,14 +87,19 @@ def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport =
     opened = open_hub(hub, kernel.repo_id, transport)
     with opened as there, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
         view = glance(there, kernel.repo_id)
+        if before:
+            this = published_tag
+            published_tag = _last_before(this, view) or ""
+            if not published_tag:
+                return NothingBefore(kernel=kernel.name, repository=kernel.repo_id, before=this, version=kernel.version)
         commit = _commit_of(published_tag, view)
-        before = variants_of(view.tree(commit))
+        earlier_variants = variants_of(view.tree(commit))
         view.download(commit, [path for path in view.tree(commit) if path.startswith(f"{BUILD}/")], Path(folder))
         earlier = replace(audit_anything(Path(folder)), path=f"{kernel.repo_id}@{published_tag}")
     now = store.kernel_folder(kernel.name)
     after = tuple(sorted(path.name for path in store.variants_folder(kernel.name).glob("*")))
     pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in load_compat().pairs for rocm in row.rocm)
-    old, new = served(pairs, before), served(pairs, after)
+    old, new = served(pairs, earlier_variants), served(pairs, after)
     return Comparison(
         kernel=kernel.name,
         repository=kernel.repo_id,
@@ -78,6 +108,20 @@ def compare_with(tag: str, *, out: Path, hub: str | None, transport: Transport =
         lost=_sorted(old - new),
         binaries=difference(audit_anything(now), earlier),
     )
+
+
+def _last_before(tag: str, view: View) -> str | None:
+    """Return the release before one; ``None`` for the first.
+
+    Raises:
+        InputError: the tag is no version.
+    """
+    if read_version(tag) is None:
+        raise InputError(f"{quote(tag)} is no release", where="TAG", fix="Write vX.Y.Z, as the tag that is released.")
+    references = view.named_references()
+    main = references.branches.get(_MAIN)
+    withdrawn = {each.tag for each in read_withdrawn(view, main)} if main else set()
+    return previous_release(references.tags, tag, withdrawn)
 
 
 def _commit_of(tag: str, view: View) -> str:

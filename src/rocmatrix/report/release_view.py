@@ -7,7 +7,7 @@ from rich.table import Table
 
 from rocmatrix.release.why import Explanation
 from rocmatrix.release.withdrawal import Withdrawn
-from rocmatrix.releasing.comparison import Comparison
+from rocmatrix.releasing.comparison import Comparison, NothingBefore
 from rocmatrix.releasing.model import Outcome, Result
 from rocmatrix.releasing.rehearsal import Rehearsal
 from rocmatrix.report.text import one_line
@@ -63,6 +63,19 @@ def show_explanation(found: Explanation, console: Console) -> None:
         console.print(f"the client chooses {one_line(found.variant)}, and fails: {found.objection}", soft_wrap=True)
     else:
         console.print(f"the client loads {one_line(found.variant)}", soft_wrap=True)
+
+
+def show_compared(found: Comparison, console: Console) -> None:
+    """Print which release it is that is compared with."""
+    console.print(f"compared with {found.tag} of {one_line(found.repository)}:", soft_wrap=True)
+
+
+def show_nothing_before(found: NothingBefore, console: Console) -> None:
+    """Print that there is nothing to compare with."""
+    place = one_line(found.repository)
+    console.print(
+        f"{one_line(found.before)} is the first release of version {found.version} of {place}", soft_wrap=True
+    )
 
 
 def show_users(found: Comparison, console: Console) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rocmatrix.cli.main import main
 from rocmatrix.errors import RocmatrixError
 from rocmatrix.workflows.rehearsal import rehearse_workflow
 
@@ -26,3 +27,27 @@ RELEASE = ROOT / ".github/workflows/release.yml"
 def test_a_file_that_is_not_there_and_a_tag_that_is_none_are_refused(workflow: Path, tag: str, said: str) -> None:
     with pytest.raises(RocmatrixError, match=said):
         rehearse_workflow(workflow, matrix=ROOT / "matrix.yaml", tag=tag, emit=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--toolchain", "llvm"), "--toolchain"),
+        (("--jobs", "77"), "--jobs"),
+        (("--on", "emulator"), "--on"),
+        (("--only", "gemm*"), "--only"),
+        (("--out", "elsewhere"), "--out"),
+        (("--no-run",), "--no-run"),
+        (("--no-cache", "--explain"), "--no-cache, --explain"),
+        (("--budget", "all", "--device", "mi300a", "--seed", "3"), "--seed, --budget, --device"),
+        (("--engine", "docker", "--limit", "time=9", "--keep"), "--engine, --limit, --keep"),
+    ],
+)
+def test_an_option_that_a_workflow_does_not_look_at_is_refused(
+    words: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("starlette", reason="the extra `hub`")
+    assert main(["rehearse", "--tag", "v1.0.0", "--workflow", str(RELEASE), *words]) == 2
+    said = capsys.readouterr().err
+    listed = said.partition("error: ")[2].partition(": with --workflow")[0]
+    assert sorted(listed.split(", ")) == sorted(named.split(", "))
