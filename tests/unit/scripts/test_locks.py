@@ -66,7 +66,9 @@ def test_every_line_is_a_pin_with_hashes(name: str) -> None:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize(("upper", "lower"), [("test", "run"), ("torch", "test"), ("watch", "run"), ("watch", "release")])
+@pytest.mark.parametrize(
+    ("upper", "lower"), [("test", "run"), ("torch", "test"), ("watch", "run"), ("watch", "release")]
+)
 def test_what_two_locks_share_has_one_version(upper: str, lower: str, python: str) -> None:
     above, below = pins(upper, python), pins(lower, python)
     assert {name: above[name] for name in above.keys() & below.keys()} == {
