@@ -21,13 +21,13 @@ class Devices:
         self.open: list[int] = []
         (folder / "dri").mkdir()
 
-    def node(self, name: str, mode: int) -> Path:
+    def node(self, name: str, mode: int, *, group: int = 4242) -> Path:
         master, slave = os.openpty()
         self.open += [master, slave]
         terminal = Path(os.ttyname(slave))
         terminal.chmod(mode)
         if os.getuid() == 0:
-            os.chown(terminal, -1, 4242)  # of some systems they belong to root's group
+            os.chown(terminal, -1, group)  # of some systems they belong to root's group
         (self.folder / name).symlink_to(terminal)
         return terminal
 
@@ -62,6 +62,14 @@ def test_what_no_ordinary_user_may_open_is_refused_with_what_to_do(devices: Devi
     with pytest.raises(MissingRequirementError, match=f"no ordinary user may open .*kfd .mode 0{mode:o}") as caught:
         access_to(GPU, devices=devices.folder)
     assert "chgrp render" in str(caught.value)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a node to root's group")
+def test_root_s_group_is_given_to_nobody(devices: Devices) -> None:
+    devices.node("kfd", 0o660, group=0)
+    devices.node("dri/renderD136", 0o666)
+    with pytest.raises(MissingRequirementError, match=r"no ordinary user may open .*kfd .mode 0660, group 0"):
+        access_to(GPU, devices=devices.folder)
 
 
 def test_a_render_node_that_is_not_there_is_named(devices: Devices) -> None:

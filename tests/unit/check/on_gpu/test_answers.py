@@ -66,6 +66,16 @@ def test_no_link_folder_or_pipe_is_read(tmp_path: Path, make: Callable[[Path], o
         read_identity(tmp_path)
 
 
+def test_a_link_to_a_file_of_this_machine_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text('{"torch": "2.13.0", "devices": 1}')
+    (tmp_path / "identity.json").symlink_to("elsewhere")
+    with pytest.raises(HostileError, match=r"identity\.json cannot be read"):
+        read_identity(tmp_path)
+    (tmp_path / "report.jsonl").symlink_to("elsewhere")
+    with pytest.raises(HostileError, match=r"report\.jsonl cannot be read"):
+        read_answers(tmp_path, 1)
+
+
 def test_a_fourth_result_is_refused(tmp_path: Path) -> None:
     for number in range(1, 5):
         put(tmp_path, f"0-{number}.bin")
