@@ -91,6 +91,18 @@ def fp8_with_nan(where: tuple[int, int], *shape: int) -> Factory:
     return make
 
 
+def integer_fp8_with_nan_columns(*shape: int) -> Factory:
+    """Make integers from -8 to 8 with a NaN in every third column, so that neighbours of every kind meet."""
+
+    def make(random: np.random.Generator) -> Array:
+        values = integer_fp8(*shape)(random)
+        columns = np.arange(0, shape[1], 3)
+        values[columns * 7 % shape[0], columns] = np.nan
+        return values
+
+    return make
+
+
 def one_hot_fp8(*shape: int) -> Factory:
     """Make rows that are 1 at one place, a different one for adjacent rows, and 0 elsewhere."""
 
@@ -211,7 +223,7 @@ def edge_cases() -> Iterator[Case]:
     """
     for number, layouts in enumerate(["nn", "nt", "tn", "tt"] * 3):
         part, columns = number // 3, number % 3 + 1
-        m, n, k = shape = (64 - number, 16 * part + 4 * ((part + columns) % 4) + columns, 2 * SCALE_BLOCK)
+        m, n, k = shape = (61 + number // 4, 16 * part + 4 * ((part + columns) % 4) + columns, 2 * SCALE_BLOCK)
         yield make_case(
             "edge",
             shape,
@@ -224,4 +236,42 @@ def edge_cases() -> Iterator[Case]:
         )
 
 
-CASES: list[Case] = [*normal_cases(), *special_cases(), *edge_cases()]
+def tile_cases() -> Iterator[Case]:
+    """Values that tell each register of a wavefront's tile from all others: one wrong bit in one of them fails.
+
+    NaN in some columns only, and scales at both ends of float32, where a sum that does not begin at zero shows.
+    """
+    m, n, k = shape = (64, 64, SCALE_BLOCK)
+    for layouts in map("".join, itertools.product(LAYOUTS, repeat=2)):
+        yield make_case(
+            "nan-columns",
+            shape,
+            layouts,
+            a=integer_fp8(m, k),
+            b=integer_fp8_with_nan_columns(k, n),
+            a_scale=integer_scales(1, m),
+            b_scale=integer_scales(1, 1),
+            exact=True,
+        )
+        yield make_case(
+            "zeros-scaled-up",
+            shape,
+            layouts,
+            a=constant_fp8(0.0, m, k),
+            a_scale=constant_scales(2.0**64, 1, m),
+            b_scale=constant_scales(2.0**62, 1, 1),
+            exact=True,
+        )
+        yield make_case(  # 2**-134 is halfway between zero and the smallest bfloat16
+            "smallest-tie",
+            shape,
+            layouts,
+            a=one_hot_fp8(m, k),
+            b=constant_fp8(1.0, k, n),
+            a_scale=constant_scales(2.0**-67, 1, m),
+            b_scale=constant_scales(2.0**-67, 1, 1),
+            exact=True,
+        )
+
+
+CASES: list[Case] = [*normal_cases(), *special_cases(), *edge_cases(), *tile_cases()]
