@@ -1,4 +1,4 @@
-"""Who may have a pull request checked on a GPU: the script of the workflow as it stands, against an API of the tests."""
+"""Who may have a pull request checked on a GPU: the program of the workflow, against an API of the tests."""
 
 import json
 import os
