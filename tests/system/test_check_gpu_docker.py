@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rocmatrix.check.on_gpu.choice import promises_of
+from rocmatrix.check.on_gpu.choice import Wanted, make_gpu_executor, promises_of
 from rocmatrix.check.on_gpu.executor import ChosenImage, Device, GpuExecutor
 from rocmatrix.check.on_gpu.inside.wire import BEGAN
 from rocmatrix.check.on_gpu.session import Session
 from rocmatrix.check.on_gpu.verdict import ran_cases
+from rocmatrix.check.options import CheckOptions
 from rocmatrix.engine.devices import DeviceAccess
 from rocmatrix.engine.docker import DockerEngine
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command, Completed
 from rocmatrix.errors import CheckError, MissingRequirementError
 from rocmatrix.gpu.image import find_image, local_engine
+from rocmatrix.gpu.machine import Machine
+from rocmatrix.plan.matrix_model import CheckImage
 from tests.system import gpu_bed
 from tests.system.docker_bed import Bed, make_base
 from tests.system.torch_image import build_torch_image
+from tests.unit.gpu.machine import MI300X, nodes
 
 pytestmark = pytest.mark.needs_docker
 
@@ -131,6 +136,40 @@ def test_an_image_is_found_by_name_and_none_is_pulled(docker_engine: Bed) -> Non
         with pytest.raises(MissingRequirementError, match="does not have the image local/nobody:ever") as caught:
             find_image(client, "local/nobody:ever")
     assert "docker pull local/nobody:ever" in str(caught.value)
+
+
+def test_everything_is_put_together_as_for_a_real_gpu_and_ends_at_an_image_without_torch(
+    docker_engine: Bed, tmp_path: Path, node: Path
+) -> None:
+    """The way of ``check --on gpu`` from what the driver says to the first command in a container with the device."""
+    name = make_base(docker_engine.client, "trixie")
+    built = gpu_bed.build(tmp_path)
+    with device_folder(node) as devices:
+        machine = Machine(nodes=nodes(tmp_path, MI300X), drm=tmp_path, driver_version=tmp_path, devices=devices)
+        wanted = Wanted(
+            plan=built.plan,
+            units=built.plan.units,
+            images=lambda: (CheckImage(torch="2.13", rocm="7.2", reference=name, where="matrix.yaml:6"),),
+        )
+        executor = make_gpu_executor(CheckOptions(), wanted, host=HostEngine(), emit=print, machine=machine)
+        assert executor.description.startswith("MI300X (gfx942), /dev/dri/renderD128, amdgpu of Linux ")
+        with pytest.raises(MissingRequirementError, match="cannot load torch"):
+            executor.run(built.unit, built.payload, built.tests, (), progress=lambda *_: None)
+
+
+@contextmanager
+def device_folder(node: Path) -> Iterator[Path]:
+    """Give a folder of device nodes as a machine with one GPU has it; a container has a ``/tmp`` of its own."""
+    folder = node.with_name(f"{node.name}-dev")
+    (folder / "dri").mkdir(parents=True)
+    try:
+        for name in ("kfd", "dri/renderD128"):
+            os.mknod(folder / name, stat.S_IFCHR | 0o660, node.stat().st_rdev)
+            os.chown(folder / name, 0, GROUP)
+            (folder / name).chmod(0o660)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_an_engine_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

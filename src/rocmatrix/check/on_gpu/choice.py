@@ -14,7 +14,8 @@ from rocmatrix.engine.interface import Engine
 from rocmatrix.errors import MissingRequirementError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.gpu.image import TorchImage, find_image, local_engine
-from rocmatrix.gpu.nodes import access_to, require_driver
+from rocmatrix.gpu.machine import THIS_MACHINE, Machine
+from rocmatrix.gpu.nodes import KFD, access_to, require_driver
 from rocmatrix.gpu.selection import choose
 from rocmatrix.gpu.topology import Gpu, driver_version, list_gpus, memory_of
 from rocmatrix.plan.matrix_model import CheckImage
@@ -41,31 +42,31 @@ class Wanted:
     images: Callable[[], Sequence[CheckImage]]
 
 
-def make_gpu_executor(options: CheckOptions, wanted: Wanted, *, host: Engine, emit: Emit) -> GpuExecutor:
+def make_gpu_executor(
+    options: CheckOptions, wanted: Wanted, *, host: Engine, emit: Emit, machine: Machine = THIS_MACHINE
+) -> GpuExecutor:
     """Return what runs cases on a GPU of this machine; of a GPU that others use it is said.
+
+    Args:
+        options: what is asked for.
+        wanted: which units, of which plan.
+        host: engine of this machine, for the author's cases.
+        emit: takes what is to be said.
+        machine: where to look.
 
     Raises:
         MissingRequirementError: what is missing: driver, rights, engine, the image of a unit.
         InputError: there is no GPU of the number that was asked for.
     """
-    gpu = find_gpu(options.gpu)
-    device = Device(gpu=gpu, access=access_to(gpu), driver=driver_version())
+    require_driver(machine.devices / KFD.name)
+    gpu = choose(list_gpus(machine.nodes), options.gpu, environ)
+    access = access_to(gpu, devices=machine.devices)
+    device = Device(gpu=gpu, access=access, driver=driver_version(machine.driver_version))
     named = {unit.id: named_image(wanted.plan, unit, wanted.images, options.image) for unit in wanted.units}
     images = _found({reference for reference, _ in named.values()})
     chosen = {unit: ChosenImage(image=images[name], promises=promises) for unit, (name, promises) in named.items()}
-    _tell_of_others(gpu, emit)
+    _tell_of_others(gpu, machine, emit)
     return GpuExecutor(host=host, device=device, images=chosen, budget=options.gpu_budget, seed=options.seed)
-
-
-def find_gpu(number: int | None) -> Gpu:
-    """Return the GPU of this machine that is used.
-
-    Raises:
-        MissingRequirementError: there is no driver or no GPU, or the environment hides all of them.
-        InputError: there is none of that number.
-    """
-    require_driver()
-    return choose(list_gpus(), number, environ)
 
 
 def promises_of(plan: Plan, unit: Unit) -> tuple[Promise, ...]:
@@ -110,8 +111,8 @@ def _found(names: set[str]) -> Mapping[str, TorchImage]:
         return {name: find_image(client, name) for name in sorted(names)}
 
 
-def _tell_of_others(gpu: Gpu, emit: Emit) -> None:
-    memory = memory_of(gpu)
+def _tell_of_others(gpu: Gpu, machine: Machine, emit: Emit) -> None:
+    memory = memory_of(gpu, machine.drm)
     if memory and memory.used > _BUSY * memory.total:
         used = f"{memory.used / 1e9:.1f} of {memory.total / 1e9:.1f} GB"
         message = f"{gpu.render_node} ({gpu.gfx}) is used by somebody else: {used} of its memory are taken"

@@ -126,8 +126,7 @@ class GpuExecutor:
         limits = {case.name: CASE_SECONDS + case.cost / SLOWEST for case in choice.chosen}
         with self._one, closing(self._engine(chosen)) as engine, _scratch() as folder:
             self._running = engine
-            if self._stopped:
-                raise MissingRequirementError("the check was interrupted", where=str(unit.id))
+            self._require_wanted(unit)
             session = Session(host=self._host, container=engine, room=str(unit.id), folder=folder)
             found = session.identity()
             gpu = self._device.gpu
@@ -138,12 +137,18 @@ class GpuExecutor:
             seconds = START_SECONDS + min(sum(limits.values()), MOST_SECONDS)
             told = _Progress(len(limits), progress).take
             ran = session.run(payload, inputs, tuple(limits), seconds, told)
+            self._require_wanted(unit)
             _require_same(ran, found, chosen.image.reference)
             compared = ran_cases(ran, tuple(limits), limits)
             results = session.compare(copied, ran.results, compared, self._seed)
         left_out = set(choice.left_out) | (set(limits) - {result.case for result in results})
         names = tuple(case.name for case in cases if case.name in left_out)
         return self._execution(results, names, self._came_from(found, promise, chosen.image))
+
+    def _require_wanted(self, unit: Unit) -> None:
+        """Start nothing and believe nothing after an interrupt: what ran then was killed."""
+        if self._stopped:
+            raise MissingRequirementError("the check was interrupted", where=str(unit.id))
 
     def _execution(self, results: tuple[CaseResult, ...], left_out: tuple[str, ...], run: GpuRun) -> Execution:
         product = product_of(self._device.gpu.device_id)

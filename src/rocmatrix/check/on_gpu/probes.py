@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from rocmatrix.errors import RocmatrixError
 from rocmatrix.gpu.image import find_image, local_engine
-from rocmatrix.gpu.nodes import access_to, require_driver
+from rocmatrix.gpu.machine import THIS_MACHINE, Machine
+from rocmatrix.gpu.nodes import KFD, access_to, require_driver
 from rocmatrix.gpu.products import product_of
 from rocmatrix.gpu.selection import choose, visible
 from rocmatrix.gpu.topology import Gpu, driver_version, list_gpus, memory_of
@@ -21,29 +22,38 @@ _T = TypeVar("_T")
 NEEDED_BY = "check --on gpu"
 
 
-def probe_gpu(images: Callable[[], Sequence[CheckImage]]) -> tuple[Probe, ...]:
+def probe_gpu(images: Callable[[], Sequence[CheckImage]], *, machine: Machine = THIS_MACHINE) -> tuple[Probe, ...]:
     """Look at driver, GPUs, rights, engine and images; what cannot be looked at for want of another is skipped.
 
     Args:
         images: gives ``check.images`` of matrix.yaml; raises ``RocmatrixError`` where that cannot be read.
+        machine: where to look.
     """
-    return (*_device(), *_images(images))
+    return (*_device(machine), *_images(images))
 
 
-def _device() -> Iterator[Probe]:
-    driver, there = _tried("GPU driver", require_driver, lambda _: driver_version())
+def _device(machine: Machine) -> Iterator[Probe]:
+    driver, there = _tried(
+        "GPU driver",
+        lambda: require_driver(machine.devices / KFD.name),
+        lambda _: driver_version(machine.driver_version),
+    )
     yield driver
     if not there:
         yield _skipped("GPU chosen", "GPU rights")
         return
-    gpus = list_gpus()
+    gpus = list_gpus(machine.nodes)
     yield _found("GPUs", f"{len(gpus)}, {len(visible(gpus, environ))} of them visible")
-    chosen, gpu = _tried("GPU chosen", lambda: choose(gpus, None, environ), _described)
+    chosen, gpu = _tried("GPU chosen", lambda: choose(gpus, None, environ), lambda found: _described(found, machine))
     yield chosen
     if gpu is None:
         yield _skipped("GPU rights")
         return
-    rights, _ = _tried("GPU rights", lambda: access_to(gpu[0]), lambda got: f"groups {list(got.groups)} or everybody")
+    rights, _ = _tried(
+        "GPU rights",
+        lambda: access_to(gpu[0], devices=machine.devices),
+        lambda got: f"groups {list(got.groups)} or everybody",
+    )
     yield rights
 
 
@@ -72,8 +82,8 @@ def _tried(name: str, look: Callable[[], _T], say: Callable[[_T], str]) -> tuple
     return _found(name, say(found)), (found,)
 
 
-def _described(gpu: Gpu) -> str:
-    product, memory = product_of(gpu.device_id), memory_of(gpu)
+def _described(gpu: Gpu, machine: Machine) -> str:
+    product, memory = product_of(gpu.device_id), memory_of(gpu, machine.drm)
     used = f", {memory.used / 1e9:.1f} of {memory.total / 1e9:.1f} GB in use" if memory else ""
     return f"{product.name if product else f'device {gpu.device_id:#x}'} ({gpu.gfx}), {gpu.render_node}{used}"
 
