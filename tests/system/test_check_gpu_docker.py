@@ -93,6 +93,21 @@ def test_a_build_gets_no_device(base: str, node: Path) -> None:
     assert said(base, DeviceAccess(), f"test -e {node}").returncode == 1
 
 
+def test_what_is_compiled_while_cases_run_can_be_loaded(base: str, tmp_path: Path) -> None:
+    """As Triton does it below the home folder; a container's ``/tmp`` lets nothing be executed."""
+
+    class Shell(DockerEngine):
+        def run(self, command: Command) -> Completed:
+            script = "for folder in $HOME $TMPDIR; do cp /bin/true $folder/made && $folder/made && echo loaded; done"
+            return super().run(Command(**{**vars(command), "argv": ("sh", "-c", script)}))
+
+    (tmp_path / "payload").mkdir()
+    with closing(Shell(lambda _client: base, ninja="", environment={})) as container:
+        session = Session(host=HostEngine(), container=container, room="unit", folder=tmp_path)
+        ran = session.run(tmp_path / "payload", tmp_path / "payload", (), 60.0, print)
+    assert ran.done.output == "loaded\nloaded\n"
+
+
 def test_an_image_without_a_python_is_refused_with_what_it_needs(base: str, tmp_path: Path) -> None:
     with closing(engine(base, DeviceAccess())) as container:
         session = Session(host=HostEngine(), container=container, room="unit", folder=tmp_path)

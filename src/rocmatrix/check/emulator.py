@@ -159,7 +159,7 @@ class EmulatorExecutor:
         if exact := sum(result.matrix == "exact" for result in run.results):
             said.append(f"exact matrix arithmetic in {exact} cases")
         if repeated := [result for result in run.results if result.repeated]:
-            said.append(f"{len(repeated)} cases repeated in other orders and at both ends of 1 ulp")
+            said.append(f"{len(repeated)} cases repeated in other orders, with late loads and at both ends of 1 ulp")
             if depend := sum(bool(result.dependences) for result in repeated):
                 said.append(f"{depend} of them depend on that")
         if choice.left_out:

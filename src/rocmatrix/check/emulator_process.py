@@ -24,6 +24,7 @@ from rocmatrix.check.job import NEWS, Job, Line
 from rocmatrix.check.reader import CASES_NAME, import_file
 from rocmatrix.check.seeding import with_seed
 from rocmatrix.check.variation import variations
+from rocmatrix.emulator.delivery import Delivery
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.host.arena import POISON
 from rocmatrix.emulator.host.dtypes import as_bytes
@@ -186,9 +187,10 @@ def _vary(host: Host, case: Case, seen: _Seen, results: tuple[Array, Array], ord
     """Run a case again as a device may also run it; ``results`` are what it gave and what it should."""
     first, want = results
 
-    def repeat(numerics: Numerics, seed: int) -> Array:
+    def repeat(numerics: Numerics, seed: int, delivery: Delivery) -> Array:
         seen.repeated += 1
-        return _call(host, case.op, case.make_arguments(), seen, numerics=numerics, seed=seed).outputs[0]
+        arguments = case.make_arguments()
+        return _call(host, case.op, arguments, seen, numerics=numerics, seed=seed, delivery=delivery).outputs[0]
 
     def judge(got: Array) -> Comparison:
         return compare(got, want, rtol=case.rtol, atol=case.atol)
@@ -207,14 +209,16 @@ def _call(
     *,
     numerics: Numerics | None = None,
     seed: int | None = None,
+    delivery: Delivery = Delivery.EARLY,
 ) -> Call:
     """Call an operator; whatever is wrong with that is a difference."""
     undefined, numerics = frozenset({"out"}), numerics or seen.numerics
     try:
-        call = host.call(op, arguments, undefined=undefined, numerics=numerics, seed=seed)
+        call = host.call(op, arguments, undefined=undefined, numerics=numerics, seed=seed, delivery=delivery)
     except FaultError as err:
         seen.findings |= dict.fromkeys((err.fault, *err.findings))
-        raise _Difference(f"{op} came to no end") from err
+        when = "" if delivery is Delivery.EARLY else " when loads arrive as late as its waits allow"
+        raise _Difference(f"{op} came to no end{when}") from err
     except ExtensionError as err:
         raise _Difference(f"{op} threw: {err}") from err
     except InputError as err:

@@ -162,14 +162,17 @@ class Session:
         package = code / inside.__name__.rpartition(".")[2]
         if not package.exists():
             shutil.copytree(_folder_of(inside), package, ignore=shutil.ignore_patterns("__pycache__"))
+        scratch = self.folder / "scratch"
+        scratch.mkdir(exist_ok=True)
         start = f"{_START}from {package.name}.supervisor import main; main(*sys.argv[2:])"
         return self.container.run(
             Command(
                 argv=(self.python, "-I", "-B", "-c", start, str(code), verb, *arguments),
                 cwd=self.folder,
                 timeout=seconds,
-                writable=tuple(place.host for place in places if place.writable),
-                places=(Place(host=code, name="code"), *places),
+                environment={"HOME": str(scratch), "TMPDIR": str(scratch)},  # a container's /tmp loads no library
+                writable=(scratch, *(place.host for place in places if place.writable)),
+                places=(Place(host=code, name="code"), Place(host=scratch, name="scratch", writable=True), *places),
                 room=self.room,
                 on_line=on_line,
             )

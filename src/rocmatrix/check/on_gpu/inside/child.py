@@ -24,7 +24,7 @@ from .wire import REPORT, CallResult, Found, Line, Order, OrderedCase, read_orde
 UNUSABLE = 86
 """Exit status of a process whose GPU takes no more work: an error of HIP stays with a process."""
 LATE_CYCLES = 10_000_000
-"""Cycles that inputs are late: 5 ms at 2 GHz, and 100 ms where the clock that is counted has 100 MHz."""
+"""Cycles that inputs are late: about 5 ms. torch counts a CDNA GPU's own clock, some 2 GHz (pytorch/pytorch#197541)."""
 _LONGEST = 1500
 
 
