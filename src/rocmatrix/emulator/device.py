@@ -10,6 +10,7 @@ import numpy as np
 
 from rocmatrix.emulator.analysis import STATIC, Analysis, analyze
 from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.delivery import Delivery
 from rocmatrix.emulator.dispatch import Dispatch, Setting, make_dispatch
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.interpreter import Program
@@ -54,6 +55,7 @@ class Options:
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
         detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
         numerics: how arithmetic is done where that is not documented to the last bit.
+        delivery: when loads arrive.
         topology: what decides where workgroups run, for kernels that ask.
     """
 
@@ -65,6 +67,7 @@ class Options:
     preloads: bool = True
     detectors: frozenset[Detector] = frozenset()
     numerics: Numerics = DEFAULT_NUMERICS
+    delivery: Delivery = Delivery.EARLY
     topology: Topology = MI300X
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rocmatrix.emulator.dispatch import Dispatch
 from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.pending import Pending
 from rocmatrix.emulator.placement import place as where
 from rocmatrix.emulator.races.launch import first_wave
 from rocmatrix.emulator.races.tracker import Tracker
@@ -92,6 +93,7 @@ class Scheduler:
             wave.numerics = self._options.numerics
             wave.placement = where(self._options.topology, self._options.seed, first // len(made), number)
             wave.invented = self.invented
+            wave.late = Pending() if self._options.delivery.is_late(self._options.seed, wave.number) else None
         if self._races is not None:
             self._races.start(made)
         workgroup = Workgroup(made, self._program, order=self._order, limit=self._options.limit, races=self._races)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding
-from rocmatrix.emulator.interpreter import Program
+from rocmatrix.emulator.interpreter import A_CLOCK, Program
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.wave import Status, Wave
 
 WATCH = 1024
 """Instructions of the longest loop that is recognised; loops that wait are short."""
+TURN = 4096
+"""Instructions of a turn: a wave that spins gives way to the one that it waits for."""
+_FIRST_NOTED = 8
+"""Turn whose states are noted first: shorter loops are found without."""
 _MEMORY = (*VECTOR_MEMORY, Encoding.DS, Encoding.SMEM)
 
 
@@ -41,6 +46,7 @@ class _Snapshot:
     scalars: NDArray[np.uint32]
     vectors: NDArray[np.uint32]
     accumulators: NDArray[np.uint32]
+    late: bytes
 
     @classmethod
     def of(cls, wave: Wave) -> _Snapshot:
@@ -51,6 +57,7 @@ class _Snapshot:
             scalars=wave.sgprs.copy(),
             vectors=wave.vgprs.copy(),
             accumulators=wave.agprs.copy(),
+            late=b"" if wave.late is None else wave.late.snapshot(),
         )
 
     def is_that_of(self, wave: Wave) -> bool:
@@ -61,6 +68,7 @@ class _Snapshot:
             and np.array_equal(self.scalars, wave.sgprs)
             and np.array_equal(self.vectors, wave.vgprs)
             and np.array_equal(self.accumulators, wave.agprs)
+            and (wave.late is None or self.late == wave.late.snapshot())
         )
 
 
@@ -68,7 +76,7 @@ def find_loop(wave: Wave, program: Program) -> Loop | None:
     """Run a wave for up to ``WATCH`` instructions; return the loop that it is in if it repeats its state.
 
     A wave that comes back to the same state, and has changed no byte of memory meanwhile, does the same again and again
-    until another wave changes memory.
+    until another wave changes memory; unless it asked for the time, which its state does not hold.
 
     Raises:
         FaultError: the wave did something wrong.
@@ -81,11 +89,97 @@ def find_loop(wave: Wave, program: Program) -> Loop | None:
         program.run(wave, 1)
         if wave.status is not Status.READY or wave.changes != changes:
             return None
-        if before.is_that_of(wave):
-            last = max(*places, wave.instruction.address if wave.instruction else 0)
-            return Loop(first=min(places), last=last, reads=_reads(program, min(places), last))
+        if before.is_that_of(wave) and not _asks_for_time(wave):
+            return _loop(wave, program, places)
         places.append(wave.pc)
     return None
+
+
+def _asks_for_time(wave: Wave) -> bool:
+    return any(what.startswith(A_CLOCK) for what in wave.invented)
+
+
+def _loop(wave: Wave, program: Program, places: list[int]) -> Loop:
+    last = max(*places, wave.instruction.address if wave.instruction else 0)
+    return Loop(first=min(places), last=last, reads=_reads(program, min(places), last))
+
+
+class Recurrence:
+    """Whether the state of a wave comes back, in however many instructions.
+
+    Of one whole turn the states at all branches are noted, in short. A wave that repeats itself ends a later turn in
+    one of them; then it goes on for as long as that took, and if all of its state is the same again, it will be for
+    ever. Which turn is noted follows R. P. Brent's cycle finding: the 8th, the 16th, the 32nd...
+    """
+
+    def __init__(self) -> None:
+        """Start before the first turn."""
+        self._seen: dict[tuple[int, int, int], int] = {}
+        self._changes = 0
+        self._turns = 0
+
+    def forget(self) -> None:
+        """Begin anew: the wave has met others, and what it did since depended on them."""
+        self._seen.clear()
+
+    def find(self, wave: Wave, program: Program, changes: int) -> Loop | None:
+        """See the end of a turn; return the loop that the wave is in if it was like this before.
+
+        Args:
+            wave: which goes on.
+            program: its code.
+            changes: of memory by all waves so far.
+
+        Raises:
+            FaultError: the wave did something wrong.
+            UnsupportedError: the wave did something unknown.
+        """
+        self._turns += 1
+        if self._turns >= _FIRST_NOTED and self._turns & (self._turns - 1) == 0:
+            self._note(wave, program, changes)
+        elif self._seen and self._changes == changes and not _asks_for_time(wave):
+            executed = self._seen.get(_in_short(wave))
+            if executed is not None and _comes_back(wave, program, wave.executed - executed):
+                return _described(wave, program)
+        return None
+
+    def _note(self, wave: Wave, program: Program, changes: int) -> None:
+        """Let a wave take a turn, and note its states."""
+        self._seen.clear()
+        self._changes = changes
+        before, end = wave.changes, wave.executed + TURN
+        while wave.executed < end:
+            self._seen[_in_short(wave)] = wave.executed
+            program.run(wave, 1)
+            if wave.status is not Status.READY or wave.changes != before:
+                self._seen.clear()
+                return
+
+
+def _in_short(wave: Wave) -> tuple[int, int, int]:
+    check = 0
+    for registers in (wave.sgprs, wave.vgprs, wave.agprs):
+        check = crc32(registers.data, check)
+    return wave.pc, bool(wave.scc) | wave.mode.bits << 1, check
+
+
+def _comes_back(wave: Wave, program: Program, period: int) -> bool:
+    """Let a wave go on, and say whether it is then as it was, without having changed memory or met others."""
+    before, changes, end = _Snapshot.of(wave), wave.changes, wave.executed + period
+    while wave.executed < end:
+        program.run(wave, end - wave.executed)
+        if wave.status is not Status.READY:
+            return False
+    return wave.changes == changes and before.is_that_of(wave)
+
+
+def _described(wave: Wave, program: Program) -> Loop:
+    """Return a loop that a wave is known to be in; it goes on for ``WATCH`` instructions, to see where."""
+    places = [wave.pc]
+    for _ in range(WATCH):
+        program.run(wave, 1)
+        places.append(wave.pc)
+    return _loop(wave, program, places)
 
 
 def _reads(program: Program, first: int, last: int) -> bool:

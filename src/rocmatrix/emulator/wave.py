@@ -29,11 +29,13 @@ from rocmatrix.emulator.registers import (
     array_of,
 )
 from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError, WaveId
+from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import WAVE, Combine, Space
 from rocmatrix.emulator.semantics.matrix import MATRIX, MatrixOperation
 from rocmatrix.emulator.semantics.operands import constant_operand
 
 if TYPE_CHECKING:
+    from rocmatrix.emulator.pending import Pending
     from rocmatrix.emulator.races.tracker import WaveTracker
 
 Addresses = NDArray[np.uint64]
@@ -65,6 +67,7 @@ class Wave(Registers):
         numerics: how arithmetic is done where that is not documented to the last bit.
         number: number in the launch.
         races: the race detector's view of the wave, or ``None``.
+        late: holds what loads found until a wait must have it; ``None`` where they arrive at once.
         changes: writes that changed memory.
         placement: where it runs, once a launch has decided that.
         invented: what it asked for that differs from run to run, so that the emulator has made it up.
@@ -98,6 +101,7 @@ class Wave(Registers):
         self.numerics = DEFAULT_NUMERICS
         self.number = 0
         self.races: WaveTracker | None = None
+        self.late: Pending | None = None
         self.changes = 0
         self.placement: Placement | None = None
         self.invented: set[str] = set()
@@ -227,6 +231,39 @@ class Wave(Registers):
         """Load one register, or give zero."""
         return self.load_scalar(address, 1)[0] if array_of(inside)[0] else constant(U32, 0)
 
+    def deliver(self, destination: Operand, values: Sequence[Value], bits: int = WHOLE) -> None:
+        """Let registers get what an access found: now, or when a wait must have it."""
+        if self.late is None:
+            write_now(self, destination, values, bits)
+        else:
+            self.late.to_registers(self, destination, values, bits)
+
+    def deliver_to_lds(self, address: Value, values: Sequence[Value]) -> None:
+        """Let a dword of LDS for each active lane get what a load found."""
+        if self.late is None:
+            self.store(Space.LDS, address, values, 4)
+            return
+        addresses, octets = np.broadcast_to(array_of(address), (WAVE,)), _octets(values[0])
+        self.lds.check(addresses.astype(np.int64), 4, self.active, writing=True)
+        if self.observer is not None:
+            self.observer.access(self, Space.LDS, addresses, 4, self.active, reads=False, writes=True)
+        if self.races is not None:
+            self.races.access(Space.LDS, addresses, 4, self.active, reads=False, values=octets)
+        self.late.to_lds(self, addresses, values[0])
+
+    def follows(self, value: Value) -> bool:  # noqa: ARG002 - for who tracks values
+        """Say whether more is known of a value than its number."""
+        return False
+
+    def receive(self, register: Operand, value: Value, bits: int, lanes: Bools) -> None:
+        """Write what has arrived to some bits of a vector register, in the lanes that were active."""
+        words = self.file(register)[register.index]
+        np.copyto(words, words & np.uint32(~bits & WHOLE) | array_of(value) & np.uint32(bits), where=lanes)
+
+    def receive_in_lds(self, addresses: Addresses, value: Value, lanes: Bools) -> None:
+        """Write a dword that has arrived to LDS."""
+        self.changes += self.lds.write(addresses.astype(np.int64), _octets(value), lanes)
+
     def matrix(self, instruction: Instruction) -> None:
         """Execute a matrix instruction."""
         operation = MATRIX[instruction.name]
@@ -256,6 +293,11 @@ class Wave(Registers):
         if operation.result == "f64":
             return matrix_unit.elements(operation.a, words)
         return words.view(dtype).copy()
+
+
+def _octets(value: Value) -> NDArray[np.uint8]:
+    """Return a dword of each lane as bytes, shape (64, 4)."""
+    return np.ascontiguousarray(np.broadcast_to(array_of(value), (WAVE,))).view(np.uint8).reshape(WAVE, 4)
 
 
 def turns_of(addresses: Addresses, lanes: Bools) -> list[Bools]:

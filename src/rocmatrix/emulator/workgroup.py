@@ -10,11 +10,9 @@ from rocmatrix.emulator.endless import Doubt, can_end
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.races.tracker import Tracker
 from rocmatrix.emulator.reports import Fault, FaultError, FaultKind
-from rocmatrix.emulator.spin import Loop, find_loop
+from rocmatrix.emulator.spin import TURN, Loop, Recurrence, find_loop
 from rocmatrix.emulator.wave import Status, Wave
 
-TURN = 4096
-"""Instructions of a turn: a wave that spins gives way to the one that it waits for."""
 _DOUBTFUL = 1 << 12
 """Instructions after which it is asked, once, whether a path leads from a wave to its end."""
 _SHORT_TURN = 256
@@ -44,6 +42,7 @@ class _Turns:
         taken: turns that ended although the wave could go on.
         loop: in which it waits, if it does.
         changes: of memory when that was found.
+        recurrence: looks for states that come back.
         doubted: whether it was asked if it can end.
     """
 
@@ -51,6 +50,7 @@ class _Turns:
     doubted: bool = False
     loop: Loop | None = None
     changes: int = 0
+    recurrence: Recurrence = field(default_factory=Recurrence)
 
 
 class Workgroup:
@@ -154,6 +154,8 @@ class Workgroup:
         turn = _SHORT_TURN if waited else min(TURN, _SHORT_TURN << turns.taken)
         try:
             self._program.run(wave, min(turn, self._limit - wave.executed))
+            if wave.status is Status.ENDED and wave.late is not None:
+                wave.late.end(wave)
             if wave.status is Status.READY and wave.executed < self._limit:
                 turns.taken += 1
                 if waited or turns.taken & (turns.taken - 1) == 0:
@@ -161,11 +163,22 @@ class Workgroup:
         finally:
             self.progress.changes += wave.changes - changes
             self.progress.instructions += wave.executed - executed
+        if turns.loop is None and wave.status is Status.READY and wave.executed < self._limit:
+            turns.loop = self._recurring(wave, turns)
         turns.changes = self.progress.changes
+
+    def _recurring(self, wave: Wave, turns: _Turns) -> Loop | None:
+        """Return the loop in which a wave is whose state has come back, however long it took."""
+        executed = wave.executed
+        try:
+            return turns.recurrence.find(wave, self._program, self.progress.changes)
+        finally:
+            self.progress.instructions += wave.executed - executed
 
     def _release(self, live: tuple[Wave, ...]) -> None:
         for wave in live:
             wave.status = Status.READY
+            self._turns[id(wave)].recurrence.forget()
         if live[0].observer is not None:
             live[0].observer.barrier(live)
         if self._races is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rocmatrix.cases import Array
 from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.delivery import Delivery
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.host.arena import Arena
 from rocmatrix.emulator.host.aten import Aten
@@ -109,16 +110,18 @@ class Host:
         undefined: frozenset[str] = frozenset(),
         numerics: Numerics = DEFAULT_NUMERICS,
         seed: int | None = None,
+        delivery: Delivery = Delivery.EARLY,
     ) -> Call:
         """Call an operator with GPU tensors, as the dispatcher would.
 
         Args:
             operator: its name without namespace.
-            values: what is passed, by name; arrays become tensors with the same strides, or scalars where the schema
-                has one. They are given in the schema's order; names need not be the schema's.
+            values: what is passed, in the schema's order, under any names; arrays become tensors with the same strides,
+                or scalars where the schema has one.
             undefined: tensors among them that the operator is to write: what they hold counts as never written.
             numerics: how arithmetic is done where that is not documented to the last bit.
             seed: order of workgroups and waves, in place of the usual one.
+            delivery: when loads arrive.
 
         Raises:
             InputError: there is no such operator, or the values do not fit its schema.
@@ -126,12 +129,9 @@ class Host:
             FaultError: a kernel did something wrong.
             UnsupportedError: something is beyond what is emulated.
         """
-        schema = self._schema(operator)
-        function = self._function(operator)
-        if len(values) > len(schema.parameters):
-            what = f"{operator} takes {len(schema.parameters)} arguments, and {len(values)} are given"
-            raise InputError(what, fix="Give the arguments that the operator's schema has.")
-        self._begin(undefined, numerics, self._options.seed if seed is None else seed)
+        schema, function = self._schema(operator, len(values)), self._function(operator)
+        seed = self._options.seed if seed is None else seed
+        self._begin(undefined, replace(self._options, numerics=numerics, seed=seed, delivery=delivery))
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:
@@ -145,11 +145,11 @@ class Host:
             for handle in (*tensors.values(), *results):
                 self._torch.delete(handle)
 
-    def _begin(self, undefined: frozenset[str], numerics: Numerics, seed: int) -> None:
+    def _begin(self, undefined: frozenset[str], options: Options) -> None:
         """Forget the call before."""
         self._launches, self._instructions, self._findings, self._unanalysed = [], 0, [], []
         self._undefined = undefined
-        self._launch_options = replace(self._options, numerics=numerics, seed=seed)
+        self._launch_options = options
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -194,11 +194,16 @@ class Host:
         if self._hip:
             self._hip.check()
 
-    def _schema(self, operator: str) -> Schema:
+    def _schema(self, operator: str, given: int) -> Schema:
+        """Return an operator's schema, which takes at least as many arguments as are given."""
         if operator not in self.schemas:
             known = ", ".join(sorted(self.schemas)) or "none"
             raise InputError(f"the variant has no operator {operator!r}", fix=f"Its operators are: {known}.")
-        return self.schemas[operator]
+        schema = self.schemas[operator]
+        if given > len(schema.parameters):
+            what = f"{operator} takes {len(schema.parameters)} arguments, and {given} are given"
+            raise InputError(what, fix="Give the arguments that the operator's schema has.")
+        return schema
 
     def _function(self, operator: str) -> int:
         functions = self._torch.registrations.functions

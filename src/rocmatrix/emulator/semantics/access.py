@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocmatrix.emulator.algebra import I8, I16, I32, U8, U16, U32, U64, Kind, Value, bitcast, convert
 from rocmatrix.emulator.instruction import Instruction, Operand
@@ -49,6 +49,8 @@ def _stores() -> dict[str, Access]:
     return table | {name: access for name, access in _loads().items() if name.startswith("dword")}
 
 
+WHOLE = 0xFFFFFFFF
+"""All bits of a register."""
 LOADS = _loads()
 """By the name behind ``_load_``."""
 STORES = _stores()
@@ -60,16 +62,23 @@ _NARROW = {(1, False): U8, (1, True): I8, (2, False): U16, (2, True): I16}
 def write_loaded(machine: Machine, destination: Operand, values: Sequence[Value], access: Access) -> None:
     """Write what was loaded to the destination's registers."""
     if access.size >= 4:  # whole registers
-        for number, value in enumerate(values):
-            machine.write(destination.register(number), value)
+        machine.deliver(destination, values)
         return
     value = extended(values[0], access)
     if access.half is None:
-        machine.write(destination, value)
+        machine.deliver(destination, [value])
         return
-    old = machine.read(destination, U32)
     value = value & 0xFFFF
-    machine.write(destination, value << 16 | old & 0xFFFF if access.half else value | old & 0xFFFF0000)
+    machine.deliver(destination, [value << 16 if access.half else value], 0xFFFF0000 if access.half else 0xFFFF)
+
+
+def write_now(machine: Machine, destination: Operand, values: Sequence[Value], bits: int) -> None:
+    """Write what an access found to consecutive registers, of which only some bits may be meant."""
+    number = 0
+    for value in values:
+        part = replace(destination, index=destination.index + number, count=value.kind.registers)
+        number += value.kind.registers
+        machine.write(part, value if bits == WHOLE else value | machine.read(part, U32) & ~bits & WHOLE)
 
 
 def extended(value: Value, access: Access) -> Value:
@@ -103,4 +112,4 @@ def write_old(machine: Machine, instruction: Instruction, old: Value) -> None:
     """Write what an atomic found in memory, where the instruction returns it."""
     if instruction.destinations:
         unsigned = U64 if old.kind.bits == 64 else U32  # two registers
-        machine.write(instruction.destinations[0], bitcast(old, unsigned))
+        machine.deliver(instruction.destinations[0], [bitcast(old, unsigned)])

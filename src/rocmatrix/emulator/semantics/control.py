@@ -50,7 +50,7 @@ FLOWS = {
     "s_swappc_b64": Flow.JUMP,
     "s_call_b64": Flow.JUMP,
 }
-"""Control instructions. Waits do nothing here: loads deliver at once, and detectors check the waits."""
+"""Control instructions. Waits do nothing here: who lets loads arrive late sees to them (``pending``)."""
 
 CONDITIONS: dict[str, Callable[[Machine], Value]] = {
     "s_cbranch_scc0": lambda machine: machine.special(SCC, U32) == 0,

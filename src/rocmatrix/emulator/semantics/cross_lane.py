@@ -82,13 +82,13 @@ def ds_bpermute_b32(machine: Machine, instruction: Instruction) -> None:
     lanes = _addressed_lane(machine, instruction)
     active = machine.permute(convert(machine.read_exec(), U32), lanes) != 0
     pulled = machine.permute(machine.read(instruction.sources[1], U32), lanes)
-    machine.write(instruction.destinations[0], where(active, pulled, 0))
+    machine.deliver(instruction.destinations[0], [where(active, pulled, 0)])
 
 
 def ds_permute_b32(machine: Machine, instruction: Instruction) -> None:
     """Push to the addressed lane; the highest lane wins, lanes that nothing reaches get zero."""
     lanes = _addressed_lane(machine, instruction)
-    machine.write(instruction.destinations[0], machine.scatter(machine.read(instruction.sources[1], U32), lanes))
+    machine.deliver(instruction.destinations[0], [machine.scatter(machine.read(instruction.sources[1], U32), lanes)])
 
 
 def ds_swizzle_b32(machine: Machine, instruction: Instruction) -> None:
@@ -105,7 +105,7 @@ def ds_swizzle_b32(machine: Machine, instruction: Instruction) -> None:
         raise UnsupportedError(f"ds_swizzle_b32 with offset {offset:#x}", instruction=instruction)
     active = machine.permute(convert(machine.read_exec(), U32), source) != 0
     moved = machine.permute(machine.read(instruction.sources[0], U32), source)
-    machine.write(instruction.destinations[0], where(active, moved, 0))
+    machine.deliver(instruction.destinations[0], [where(active, moved, 0)])
 
 
 CROSS_LANE = {

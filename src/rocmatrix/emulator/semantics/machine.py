@@ -131,5 +131,11 @@ class Machine(Protocol):
     def load_scalar_or_zero(self, address: Value, inside: Value) -> Value:
         """Load one register, or give zero where the condition does not hold."""
 
+    def deliver(self, destination: Operand, values: Sequence[Value], bits: int = 0xFFFFFFFF) -> None:
+        """Let consecutive registers get what an access found, U32 or U64, when it arrives; only some bits of each."""
+
+    def deliver_to_lds(self, address: Value, values: Sequence[Value]) -> None:
+        """Let a dword of LDS for each active lane get what a load found, when it arrives."""
+
     def matrix(self, instruction: Instruction) -> None:
         """Execute a matrix instruction on its operands (``matrix.py`` has the table)."""

@@ -32,8 +32,7 @@ def execute_scalar_memory(machine: Machine, instruction: Instruction) -> None:
         base = bitcast(machine.read(instruction.sources[0], U64), I64)
         address = bitcast(base + offset, U64) & 0xFFFFFFFFFFFFFFFC
         values = machine.load_scalar(address, count)
-    for number, value in enumerate(values):
-        machine.write(instruction.destinations[0].register(number), value)
+    machine.deliver(instruction.destinations[0], values)
 
 
 def _offset(machine: Machine, instruction: Instruction) -> Value:

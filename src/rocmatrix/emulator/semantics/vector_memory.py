@@ -10,7 +10,9 @@ from rocmatrix.emulator.instruction import M0, Encoding, Instruction, MemoryBits
 from rocmatrix.emulator.semantics.access import (
     LOADS,
     STORES,
+    Access,
     data_to_store,
+    extended,
     typed_data,
     write_loaded,
     write_old,
@@ -28,6 +30,7 @@ _SPACES = {
 _DWORD = 4
 _BASE_MASK = (1 << 48) - 1
 _CACHE_CONTROL = ("buffer_wbl2", "buffer_inv")
+_TO_LDS = ("ubyte", "sbyte", "ushort", "sshort", "dword")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,7 @@ def knows(instruction: Instruction) -> bool:
         return True
     _, access, what = [*instruction.name.split("_", 2), ""][:3]
     if access == "load" and instruction.memory is not None and instruction.memory.lds:
-        return what.removeprefix("lds_") == "dword" and instruction.encoding is not Encoding.SCRATCH
+        return what.removeprefix("lds_") in _TO_LDS and instruction.encoding is not Encoding.SCRATCH
     tables: dict[str, Collection[str]] = {"load": LOADS, "store": STORES, "atomic": ATOMICS}
     if access == "atomic" and instruction.encoding is Encoding.SCRATCH:
         return False
@@ -58,7 +61,7 @@ def execute_vector_memory(machine: Machine, instruction: Instruction) -> None:
         return
     _, access, what = instruction.name.split("_", 2)
     if access == "load" and _bits(instruction).lds:
-        _load_to_lds(machine, instruction)
+        _load_to_lds(machine, instruction, LOADS[what.removeprefix("lds_")])
     elif access == "load":
         load = LOADS[what]
         target = _target(machine, instruction, load.size)
@@ -81,16 +84,20 @@ def _atomic(machine: Machine, instruction: Instruction, what: str) -> None:
     write_old(machine, instruction, old)
 
 
-def _load_to_lds(machine: Machine, instruction: Instruction) -> None:
+def _load_to_lds(machine: Machine, instruction: Instruction, load: Access) -> None:
     """Load dwords to LDS: the address is M0's lower 16 bits plus the instruction's offset plus 4 bytes for each lane.
 
-    Bytes and shorts are refused: what they do to the rest of their dword is not documented.
+    What a load of a byte or a short would put into a register, zero- or sign-extended to 32 bits, goes to LDS as a
+    dword too: lanes are 4 bytes apart (ISA document, "Memory Buffer Load to LDS"), and the model of these instructions
+    in gem5 (src/arch/amdgpu/vega) extends them to that.
     """
-    target = _target(machine, instruction, _DWORD)
-    values = machine.load(target.space, target.address, _DWORD, target.lanes)
+    target = _target(machine, instruction, load.size)
+    values = machine.load(target.space, target.address, load.size, target.lanes)
+    if load.size < _DWORD:
+        values = (extended(values[0], load),)
     base = machine.read(Operand(file=RegisterFile.SGPR, index=M0), U32) & 0xFFFF
     address = base + (machine.lane_numbers() * _DWORD + _bits(instruction).offset)
-    machine.store(Space.LDS, address, values, _DWORD)
+    machine.deliver_to_lds(address, values)
 
 
 def _bits(instruction: Instruction) -> MemoryBits:

@@ -177,7 +177,7 @@ class ShadowEmitter(EmittingMachine):
 
     # -- memory --------------------------------------------------------------------------------------------------
 
-    def _stop_if(self, condition: str, *operands: Expression, arrays: Sequence[int] = ()) -> None:
+    def stop_if(self, condition: str, *operands: Expression, arrays: Sequence[int] = ()) -> None:
         """Stop in front of the instruction where a condition holds; all before it is in the wave then."""
         self.body.new_region()
         self._note_defined()
@@ -197,7 +197,7 @@ class ShadowEmitter(EmittingMachine):
     def load(self, space: Space, address: Value, size: int, lanes: Value | None = None) -> tuple[Value, ...]:
         """Load bytes in each active lane."""
         where, mask = self.body.spread(expression(address)), self._selected(lanes)
-        self._stop_if(f"unwritten_{space.value}_{size}(W, {{0}}, {{1}})", where, mask, arrays=[0])
+        self.stop_if(f"unwritten_{space.value}_{size}(W, {{0}}, {{1}})", where, mask, arrays=[0])
         return super().load(space, where, size, lanes)
 
     def store(
@@ -220,20 +220,20 @@ class ShadowEmitter(EmittingMachine):
         """Replace memory lane after lane."""
         where, mask = self.body.spread(expression(convert(address, U64))), self._selected(lanes)
         name = f"unwritten_{_WIDE.get(space, space.value)}_{kind.bits // 8}"
-        self._stop_if(f"{name}(W, {{0}}, {{1}})", where, mask, arrays=[0])
+        self.stop_if(f"{name}(W, {{0}}, {{1}})", where, mask, arrays=[0])
         return super().atomic(space, address, kind, combine, data, lanes)
 
     def load_scalar(self, address: Value, count: int) -> tuple[Value, ...]:
         """Load registers for the whole wave; code goes on behind, as arguments are loaded with padding beside them."""
         where = expression(address)
         self.ends_block = True
-        self._stop_if(f"unwritten_scalar(W, {{0}}, {4 * count})", where)
+        self.stop_if(f"unwritten_scalar(W, {{0}}, {4 * count})", where)
         return super().load_scalar(where, count)
 
     def load_scalar_or_zero(self, address: Value, inside: Value) -> Value:
         """Load one register, or give zero."""
         where, condition = expression(address), expression(inside)
-        self._stop_if("{1} && unwritten_scalar(W, {0}, 4)", where, condition)
+        self.stop_if("{1} && unwritten_scalar(W, {0}, 4)", where, condition)
         return super().load_scalar_or_zero(where, condition)
 
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from rocmatrix.cases import Array
 from rocmatrix.emulator.algebra import U32, Kind, Value
+from rocmatrix.emulator.instruction import Operand
 from rocmatrix.emulator.lanes import DTYPES
 from rocmatrix.emulator.registers import Bools, array_of
 from rocmatrix.emulator.reports import AccessError
+from rocmatrix.emulator.semantics.access import WHOLE
 from rocmatrix.emulator.semantics.machine import WAVE, Combine, Space
 from rocmatrix.emulator.shadow.memory import (
     LocalShadow,
@@ -168,6 +170,33 @@ class TrackedWave(RegisterTracking):
         if lanes is not None:
             self.matters(lanes, _WHETHER, self.active, addresses)
         return inside
+
+    # -- what arrives late ---------------------------------------------------------------------------------------
+
+    def deliver_to_lds(self, address: Value, values: Sequence[Value]) -> None:
+        """Let LDS get what a load found; an address that is undefined matters now."""
+        if self.late is not None:
+            self._accessing(address, None)
+        super().deliver_to_lds(address, values)
+
+    def follows(self, value: Value) -> bool:
+        """Say whether some bit of a value is undefined."""
+        return undefined_of(value) is not None
+
+    def receive(self, register: Operand, value: Value, bits: int, lanes: Bools) -> None:
+        """Write what has arrived, and which of its bits are undefined."""
+        super().receive(register, value, bits, lanes)
+        undefined, file = undefined_of(value), self.shadow.file(register.file)
+        if bits != WHOLE:
+            kept = file.bits[register.index] & np.uint32(~bits & WHOLE)
+            undefined = kept if undefined is None else kept | undefined & np.uint32(bits)
+        file.write(register.index, undefined, origin_of(value), lanes)
+
+    def receive_in_lds(self, addresses: Addresses, value: Value, lanes: Bools) -> None:
+        """Write a dword that has arrived to LDS, and which of its bits are undefined."""
+        super().receive_in_lds(addresses, value, lanes)
+        bits = np.ascontiguousarray(np.broadcast_to(_bits_or_zeros(value), (WAVE,))).view(np.uint8).reshape(WAVE, 4)
+        self._write_bits(Space.LDS, addresses, bits, lanes, origin_of(value))
 
     # -- scalar memory -------------------------------------------------------------------------------------------
 

@@ -225,6 +225,8 @@ class BlockWriter:
             self._execute(step)
         elif step.flow is not Flow.NEXT:
             self._follow(step)
+        if not self.ended:
+            self._machine.end(step.instruction)
         self._last = place
         self.count += 1
 

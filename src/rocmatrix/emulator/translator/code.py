@@ -16,12 +16,20 @@ from rocmatrix.emulator.shadow.emitter import ShadowEmitter
 from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.blocks import Translation
 from rocmatrix.emulator.translator.compiler import Compiler, emulator_digest
+from rocmatrix.emulator.translator.late_emitter import LateEmitter, LateShadowEmitter
 from rocmatrix.emulator.translator.machine import EmittingMachine
 from rocmatrix.emulator.translator.module import Sources, module_sources
 from rocmatrix.emulator.translator.native import Loaded, NativeWave, Stop, load
 from rocmatrix.emulator.wave import Wave
 
 _STOPS = {int(stop): stop for stop in Stop}
+_MACHINES: dict[tuple[bool, bool], type[EmittingMachine]] = {
+    (False, False): EmittingMachine,
+    (True, False): ShadowEmitter,
+    (False, True): LateEmitter,
+    (True, True): LateShadowEmitter,
+}
+"""What writes code, by whether waves are tracked and whether their loads arrive late."""
 
 
 @dataclass(kw_only=True)
@@ -56,7 +64,8 @@ class Code:
         self._mode = wave.mode
         # what is not the nearest approximation is left to the reference, so that one translation serves all three
         self._numerics = Numerics(matrix=wave.numerics.matrix)
-        self._machine = ShadowEmitter if isinstance(wave, TrackedWave) else EmittingMachine
+        self._late = wave.late is not None
+        self._machine = _MACHINES[isinstance(wave, TrackedWave), self._late]
         self._compiler = compiler
         self._work = work
         self._table = (ctypes.c_void_p * (len(allocation.data) // 4 + 1))()
@@ -73,6 +82,7 @@ class Code:
     def serves(self, wave: Wave) -> bool:
         """Say whether this is what a wave executes next; ``False`` may also mean that nobody has looked."""
         known = wave.mode is self._mode and wave.numerics.matrix is self._numerics.matrix
+        known = known and (wave.late is not None) is self._late
         return known and 0 <= wave.pc - self.allocation.address < len(self.allocation.data) and not wave.pc & 3
 
     @property

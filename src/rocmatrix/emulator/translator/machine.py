@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from rocmatrix.emulator.algebra import U32, U64, Kind, Value, convert
 from rocmatrix.emulator.descriptor import Mode
-from rocmatrix.emulator.instruction import Instruction
+from rocmatrix.emulator.instruction import Instruction, Operand
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.races.issue import issue_of
+from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.translator.body import Body, Expression, expression
 from rocmatrix.emulator.translator.matrix_code import matrix_call
@@ -59,6 +60,9 @@ class EmittingMachine(Registers):
     def prepare(self, instruction: Instruction, count: int) -> None:  # noqa: ARG002 - for who tracks values
         """See an instruction before it is written; ``count`` others of the block are."""
         self.count = count
+
+    def end(self, instruction: Instruction) -> None:
+        """See an instruction that was written and did not move the program counter."""
 
     def prologue(self) -> str:
         """Return C that comes first in the block's function, once the block is written."""
@@ -167,6 +171,14 @@ class EmittingMachine(Registers):
         name = self.body.fresh("sp")
         self.body.declarations.append(f"const uint8_t* {name};")
         return name
+
+    def deliver(self, destination: Operand, values: Sequence[Value], bits: int = WHOLE) -> None:
+        """Let registers get what an access found."""
+        write_now(self, destination, values, bits)
+
+    def deliver_to_lds(self, address: Value, values: Sequence[Value]) -> None:
+        """Let a dword of LDS for each active lane get what a load found."""
+        self.store(Space.LDS, address, values, 4)
 
     def matrix(self, instruction: Instruction) -> None:
         """Execute a matrix instruction on the registers in memory."""

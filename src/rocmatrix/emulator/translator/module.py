@@ -17,12 +17,13 @@ HEADERS = (
     "lds_races.h",
     "memory.h",
     "shadow.h",
+    "late.h",
     "matrix.h",
     "exact.h",
     "driver.h",
 )
 
-_INCLUDES = tuple(f'#include "{name}"' for name in ("memory.h", "shadow.h", "matrix.h", "exact.h"))
+_INCLUDES = tuple(f'#include "{name}"' for name in ("memory.h", "late.h", "matrix.h", "exact.h"))
 _SHORT = 200_000
 """Characters of C that are worth a compiler of their own: about a second."""
 _EXPORT = '__attribute__((visibility("default")))'

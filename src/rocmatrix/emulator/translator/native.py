@@ -36,6 +36,8 @@ class Stop(IntEnum):
     """In front of what reads undefined bits."""
     APPROXIMATES = 10
     """In front of a block with approximations, which are not the nearest ones."""
+    CROWDED = 11
+    """In front of a block for whose results there may be no room."""
 
 
 class Space(IntEnum):
@@ -95,6 +97,7 @@ class State(ctypes.Structure):
         ("changes", ctypes.c_uint64),
         ("races", ctypes.c_void_p),
         ("shadow", ctypes.c_void_p),
+        ("late", ctypes.c_void_p),
         ("at_an_end", ctypes.c_uint64),
     )
 
@@ -157,6 +160,8 @@ class NativeWave:
         self.state.scratch, self.state.scratch_size = wave.scratch.data.ctypes.data, wave.scratch.size
         if isinstance(wave, TrackedWave):
             self.state.shadow = wave.shadow.memory.ctypes.data
+        if wave.late is not None:
+            self.state.late = wave.late.memory.ctypes.data
         self.state.at_an_end = wave.numerics.approximation is not Approximation.NEAREST
         self.address = ctypes.addressof(self.state)
 

@@ -21,7 +21,8 @@ from rocmatrix.emulator.wave import Status, Wave
 
 UNDEFINED = "it reads bits that nothing wrote"
 APPROXIMATES = "its approximations are not the nearest ones"
-_FOLLOWED = {Stop.UNWRITTEN: UNDEFINED, Stop.APPROXIMATES: APPROXIMATES}
+CROWDED = "many loads are under way"
+_FOLLOWED = {Stop.UNWRITTEN: UNDEFINED, Stop.APPROXIMATES: APPROXIMATES, Stop.CROWDED: CROWDED}
 """Why generated code stops in front of what the reference executes up to the next block."""
 _STATUSES = {Stop.AT_BARRIER: Status.AT_BARRIER, Stop.ENDED: Status.ENDED}
 
@@ -57,7 +58,7 @@ class TranslatedProgram(Program):
         self._table = AllocationTable(memory)
         self._compiler = compiler
         self._work = work
-        self._codes: dict[tuple[int, int, MatrixArithmetic], Code] = {}
+        self._codes: dict[tuple[int, int, MatrixArithmetic, bool], Code] = {}
         self._recent: Code | None = None
         self._outside = 0
         self._waves: dict[int, tuple[Wave, NativeWave]] = {}
@@ -152,7 +153,7 @@ class TranslatedProgram(Program):
         allocation = self._device_memory.find(wave.pc)
         if allocation is None or wave.pc % 4 or allocation.writable:
             return None
-        key = allocation.address, wave.mode.bits, wave.numerics.matrix
+        key = allocation.address, wave.mode.bits, wave.numerics.matrix, wave.late is not None
         if key not in self._codes:
             self._codes[key] = Code(self, allocation, wave, self._compiler, self._work)
         self._recent = self._codes[key]

@@ -5,7 +5,7 @@
 #include "operations.h"
 
 // What a block or the driver returns.
-enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET, UNWRITTEN, APPROXIMATES };
+enum { GO_ON, FLOWED, UNKNOWN, LIMIT, AT_BARRIER, ENDED, SLEEPS, FAULT, UNMET, UNWRITTEN, APPROXIMATES, CROWDED };
 enum { IN_GLOBAL, IN_LDS, IN_SCRATCH };
 enum { READS, WRITES, MISALIGNED };
 
@@ -23,6 +23,7 @@ struct allocation {
   uint8_t* undefined;  // bits of each byte that nothing wrote; null where everything is written
 };
 
+struct late;
 struct shadow;
 struct wave;
 struct races;
@@ -52,6 +53,7 @@ struct wave {
   s_u64 changes;            // writes that changed memory
   struct races* races;      // of the race detector, or null
   struct shadow* shadow;    // what is undefined, for tracked waves
+  struct late* late;        // what loads found and what has not arrived yet, or null
   s_u64 at_an_end;          // approximations are not the nearest ones: the reference executes them
 };
 
