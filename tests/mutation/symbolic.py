@@ -14,6 +14,7 @@ from rocmatrix.emulator.algebra import BOOL, U32, U64, Kind, Value, bitcast
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import EXEC, EXECZ, SCC, VCC, VCCZ, Instruction, Operand, RegisterFile
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
+from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.semantics.operands import constant_operand
 from tests.mutation.symbols import LANES, Event, Opaque, Symbols
@@ -205,6 +206,14 @@ class SymbolicMachine:
         self.accesses += 1
         self.events.append(Event("scalar load 1", _of(inside), (_of(address),)))
         return self._term(U32, z3.If(_of(inside), self._loaded(_of(address), 0), z3.BitVecVal(0, 32)))
+
+    def deliver(self, destination: Operand, values: Sequence[Value], bits: int = WHOLE) -> None:
+        """Write what an access found; when it arrives makes no difference to code that waits for it."""
+        write_now(self, destination, values, bits)
+
+    def deliver_to_lds(self, address: Value, values: Sequence[Value]) -> None:
+        """Store a dword that a load found in LDS."""
+        self.store(Space.LDS, address, values, 4)
 
     def matrix(self, instruction: Instruction) -> None:
         """Execute a matrix instruction: the same operands in all lanes give the same result."""
