@@ -33,6 +33,8 @@ from rocmatrix.emulator.semantics.matrix import MATRIX
 _LONGEST, _WORD = 16, 4
 _INDEX_ON = "s_set_gpr_idx_on"
 _SOURCELESS = ("s_getpc_b64", "v_nop", "v_clrexcp")
+_NEVER_LONG = "v_clrexcp"
+"""It has no form with SDWA or DPP (LLVM)."""
 _LITERAL = 255
 _ENCODINGS = {
     "SOP1": Encoding.SOP1,
@@ -158,7 +160,7 @@ def _read(code: bytes, address: int) -> Fields:
     size = decoded.size()
     form = type(decoded).__name__
     sourceless = name in _SOURCELESS and ("SOP1" in form or "_LIT" in form)
-    if sourceless or (name == _INDEX_ON and values["ssrc0"] != _LITERAL):
+    if sourceless or name == _NEVER_LONG or (name == _INDEX_ON and values["ssrc0"] != _LITERAL):
         size = _WORD  # what looks like a literal is no source: nothing, or a number
     if size > len(code):
         raise UnsupportedError(f"the machine code at {address:#x}: it ends within {name}")
