@@ -28,8 +28,12 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text as one line: control characters written out, runs of white space as one space."""
-    return visible(" ".join(text.split()))
+    """Return the text as one line: control characters written out, runs of white space as one space.
+
+    What a GitHub Actions runner would take for a command is written out as well: ``##[`` anywhere, ``::`` in front.
+    """
+    line = visible(" ".join(text.split())).replace("##[", "##\\x5b")
+    return f"\\x3a{line[1:]}" if line.startswith("::") else line
 
 
 def size(count: int) -> str:

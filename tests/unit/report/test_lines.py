@@ -99,7 +99,7 @@ def test_compiler_output_cannot_give_commands_to_a_runner(monkeypatch: pytest.Mo
         ),
         Notice(level="warning", message="::set-env name=A::b ##[x]"),
     )
-    assert any("##[add-path]/evil" in line for line in lines)
+    assert any(r"##\x5badd-path]/evil" in line for line in lines)
     assert executed("\n".join(lines)) == []
 
 

@@ -123,11 +123,11 @@ def test_each_unit_says_why_it_is_this_one() -> None:
         assert next(cell.reason for cell in plan.cells if cell.unit == unit.id) in text
 
 
-@pytest.mark.parametrize("words", ["::error file=x::pwned", "##[error]pwned"])
-def test_the_authors_words_cannot_act_on_a_workflow(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_authors_words_cannot_act_on_a_workflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     plan = story.make_plan()
-    first, *_, last = shown(replace(plan, warnings=("x" * 111 + f" {words}",)))
+    assert r"##\x5berror]pwned" in "\n".join(shown(replace(plan, warnings=("##[error]pwned",))))
+    first, *_, last = shown(replace(plan, warnings=("x" * 111 + " ::error file=x::pwned",)))
     token = first.removeprefix("::stop-commands::")
     assert len(token) == 32
     assert last == f"::{token}::"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmatrix.report.text import clock, count, duration, encodable, one_line, size, visible
+from rocmatrix.report.workflow_commands import guarded
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
@@ -88,3 +89,15 @@ def test_nouns_agree_with_their_number() -> None:
 
 def test_a_name_that_is_not_utf8_can_be_written_as_json() -> None:
     assert encodable("\udcff.hip").encode("utf-8") == rb"\udcff.hip"
+
+
+@pytest.mark.parametrize(
+    "text", ["::error title=x::y", "  ::stop-commands::x", "a ##[add-mask]b", "##[error]x", "\n::debug::x"]
+)
+def test_one_line_is_no_command_of_a_workflow(text: str) -> None:
+    assert guarded(one_line(text)) == one_line(text)
+    assert guarded(" ".join(text.split())) != " ".join(text.split()), "the control"
+
+
+def test_a_name_with_colons_inside_stays_as_it_is() -> None:
+    assert one_line("ns::kernel<float>") == "ns::kernel<float>"
