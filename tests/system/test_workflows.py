@@ -14,12 +14,26 @@ from pathlib import Path
 
 import pytest
 
+from rocmatrix.plan.compat import shipped_compat
 from rocmatrix.workflows.act import JobRun, run_act
 from rocmatrix.workflows.actions import STAND_INS
 from rocmatrix.workflows.identity import trusting_hub
 from rocmatrix.workflows.rehearsal import hub_variables, push_of
+from tests.system.index_server import page, serving, torch_page, wheels
+from tests.system.matrix_update import known_wheels, source
 from tests.system.workflow_repository import MATRIX, commit, git, write_kernel
-from tests.system.workflow_runs import CALLER, ONE_ROCM, ROOT, SECONDS, branches_and_tags, logs, on_stage, run
+from tests.system.workflow_runs import (
+    CALLER,
+    GH,
+    ONE_ROCM,
+    ROOT,
+    SECONDS,
+    SOURCE,
+    branches_and_tags,
+    logs,
+    on_stage,
+    run,
+)
 
 pytestmark = [
     pytest.mark.needs_llvm,
@@ -189,6 +203,71 @@ def test_300_cells_fit_into_one_matrix(tmp_path: Path) -> None:
     assert rows["units"] == 300
     assert len(rows["include"]) == 64
     assert "every job did what the plan of 300 units asks" in found.said("Gate")
+
+
+SOURCES = """case "$1" in matrix) set -- "$@" --sources {sources} ;; esac
+exec rocmatrix-itself "$@"
+"""
+
+
+def test_what_the_indexes_list_at_night_becomes_a_pull_request_of_one_file(tmp_path: Path) -> None:
+    watch = (ROOT / ".github/workflows/watch.yml").read_text(encoding="utf-8")
+    repository = write_kernel(tmp_path / "scale", "scale", caller=watch)
+    compat = "src/rocmatrix/plan/compat.toml"
+    (repository / compat).parent.mkdir(parents=True)
+    (repository / compat).write_bytes(shipped_compat())
+    commit(repository, "What is known")
+    wheels_of_tomorrow = page(torch_page([*known_wheels(), *wheels("2.16.0", "7.14", ("312",))]))
+    with serving({"/whl/torch/": wheels_of_tomorrow}) as address:
+        sources = tmp_path / "sources.toml"
+        sources.write_text("schema = 1\n" + source("pytorch", "torch-wheels", f"{address}/whl/torch/"))
+        found = run(
+            tmp_path,
+            repository,
+            event="schedule",
+            job="indexes",
+            machine=SOURCES.format(sources=sources),
+            programs={"gh": GH},
+            variables={"GH_LOG": str(tmp_path / "gh.log")},
+        )
+    assert found.results("indexes") == ("success",), logs(found)
+    asked = (tmp_path / "gh.log").read_text().splitlines()
+    assert [line.split()[:2] for line in asked] == [["pr", "list"], ["pr", "create"]]
+    assert "--head bots/compat" in asked[1]
+    pushed = tmp_path / "run/repository"
+    assert git(pushed, "diff", "--name-only", "main", "bots/compat").split() == [compat]
+    assert '"2.16"' in git(pushed, "diff", "main", "bots/compat")
+
+
+@pytest.mark.parametrize("actor", ["bob", "cy"])
+def test_a_pull_request_is_built_for_the_gpu_for_those_alone_who_may_write(tmp_path: Path, actor: str) -> None:
+    gpu = (ROOT / ".github/workflows/gpu.yml").read_text(encoding="utf-8")
+    repository = write_kernel(tmp_path / "scale", "scale", caller=gpu, matrix=ONE_ROCM)
+    head = git(repository, "rev-parse", "HEAD").strip()
+    rights = {"bob": "write", "cy": "read"}
+    answers = {
+        f"/repos/{SOURCE}/collaborators/{actor}/permission": page(json.dumps({"permission": rights[actor]})),
+        f"/repos/{SOURCE}/pulls/7": page(json.dumps({"state": "open", "head": {"sha": head}})),
+    }
+    with serving(answers) as address:
+        found = run(
+            tmp_path,
+            repository,
+            event="workflow_dispatch",
+            payload={
+                "ref": "refs/heads/main",
+                "repository": {"default_branch": "main"},
+                "inputs": {"number": "7", "sha": head},
+            },
+            variables={"GITHUB_API_URL": address, "GITHUB_TRIGGERING_ACTOR": actor},
+        )
+    if actor == "cy":
+        assert "refused: cy may not write here" in found.said("Authorize"), logs(found)
+        assert found.results("authorize") == ("failure",)
+        assert found.results("build") == found.results("check") == ()
+        return
+    assert found.results("authorize") == found.results("build") == ("success",), logs(found)
+    assert found.results("check") == ("failure",), "there is no GPU here"
 
 
 ARTIFACTS = """name: Artifacts

@@ -21,14 +21,19 @@ from rocmatrix.workflows.rehearsal import ask_users, hub_variables, promised, pu
 from rocmatrix.workflows.stage import set_stage
 from tests.system.private_sigstore import running_sigstore, trust_file
 from tests.system.workflow_repository import write_kernel
-from tests.system.workflow_runs import ROOT, SECONDS, SOURCE, branches_and_tags, logs, on_stage, put_before_rocmatrix
+from tests.system.workflow_runs import (
+    GH,
+    ROOT,
+    SECONDS,
+    SOURCE,
+    branches_and_tags,
+    logs,
+    on_stage,
+    put_before_rocmatrix,
+    put_program,
+)
 
 SIGNER = f"https://github.com/{SOURCE}/.github/workflows/build-kernel.yml@refs/tags/v1.0.0"
-GH = """#!/bin/sh
-# Stands in for GitHub's program: writes down what it is asked, and knows no release yet.
-printf '%s\\n' "$*" >>"$GH_LOG"
-test "$2" != view
-"""
 TRUST = """case "$1" in release | watch) set -- "$@" --trust-config {trust} ;; esac
 exec rocmatrix-itself "$@"
 """
@@ -64,8 +69,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
         sigstore.workflow, sigstore.sources = SIGNER, SOURCE
         trust = trust_file(sigstore, folder)
         put_before_rocmatrix(stage, TRUST.format(trust=trust))
-        (stage.commands / "gh").write_text(GH)
-        (stage.commands / "gh").chmod(0o755)
+        put_program(stage, "gh", GH)
         log = folder / "gh.log"
         variables = {**hub_variables(hub), **sigstore.environment(), "GH_LOG": str(log)}
         errand = stage.errand(event="push", payload=push_of("v1.0.0"), variables=variables)

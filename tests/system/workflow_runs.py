@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,11 @@ jobs:
     permissions: {{contents: read, id-token: write}}
     with: {{mode: MODE, tag: "${{{{ github.ref_name }}}}"}}
 """
+GH = """#!/bin/sh
+# Stands in for GitHub's program: writes down what it is asked, and knows no release yet.
+printf '%s\\n' "$*" >>"$GH_LOG"
+test "$2" != view
+"""
 
 
 @contextmanager
@@ -56,6 +61,8 @@ def run(
     payload: dict[str, object] | None = None,
     job: str | None = None,
     machine: str | None = None,
+    programs: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> ActRun:
     """Run a repository's workflow for an event, without a Hub.
 
@@ -66,20 +73,28 @@ def run(
         payload: as GitHub would send it.
         job: run this job alone.
         machine: a shell script in front of ``rocmatrix``; the command itself is ``rocmatrix-itself`` then.
+        programs: name -> text of further programs.
+        variables: of every step.
     """
     stage = set_stage(repository / ".github/workflows/release.yml", folder / "run", name=SOURCE)
     if machine is not None:
         put_before_rocmatrix(stage, machine)
-    errand = stage.errand(event=event, payload=payload or {"ref": "refs/heads/main"}, variables={})
+    for name, text in (programs or {}).items():
+        put_program(stage, name, text)
+    errand = stage.errand(event=event, payload=payload or {"ref": "refs/heads/main"}, variables=variables or {})
     return run_act(replace(errand, job=job, seconds=SECONDS))
 
 
 def put_before_rocmatrix(stage: Stage, script: str) -> None:
     """Let a shell script run in place of ``rocmatrix``, which it finds as ``rocmatrix-itself``."""
-    command = stage.commands / "rocmatrix"
-    command.rename(stage.commands / "rocmatrix-itself")
-    command.write_text(f"#!/bin/bash\n{script}")
-    command.chmod(0o755)
+    (stage.commands / "rocmatrix").rename(stage.commands / "rocmatrix-itself")
+    put_program(stage, "rocmatrix", f"#!/bin/bash\n{script}")
+
+
+def put_program(stage: Stage, name: str, text: str) -> None:
+    """Put a program where every step finds it first."""
+    (stage.commands / name).write_text(text)
+    (stage.commands / name).chmod(0o755)
 
 
 def logs(run: ActRun) -> str:

@@ -29,7 +29,7 @@ def authorize(variables: dict[str, str]) -> None:
     Raises:
         RefusedError: one of them is not as it has to be, or GitHub does not say.
     """
-    number, sha, actor = variables["NUMBER"], variables["SHA"], variables["TRIGGERING_ACTOR"]
+    number, sha, actor = variables["NUMBER"], variables["SHA"], variables.get("GITHUB_TRIGGERING_ACTOR", "")
     if not variables["DEFAULT_BRANCH"] or variables["GITHUB_REF"] != f"refs/heads/{variables['DEFAULT_BRANCH']}":
         raise RefusedError("this workflow runs from the default branch alone")
     if not re.fullmatch(r"[1-9][0-9]{0,9}", number, re.ASCII) or not re.fullmatch(r"[0-9a-f]{40}", sha):

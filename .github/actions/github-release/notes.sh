@@ -7,4 +7,8 @@ notes=$RUNNER_TEMP/release-notes.md
 said=$(rocmatrix diff --before --out "$SET" "$TAG")
 # as code: names of symbols are no markup
 sed 's/^/    /' <<<"$said" >"$notes"
+# names of symbols and files are shown, and none of them is a command to the runner
+token=$(</proc/sys/kernel/random/uuid)
+printf '::stop-commands::%s\n' "$token"
 cat "$notes"
+printf '::%s::\n' "$token"

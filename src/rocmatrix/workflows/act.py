@@ -47,7 +47,6 @@ class Errand:
         folders: where each repository of actions lies.
         variables: of the environment of every step.
         scratch: a folder for everything that act writes.
-        inputs: of a ``workflow_dispatch``.
         job: run this job alone, with what it needs; ``None`` for all.
         seconds: wall time after which it is ended.
     """
@@ -59,7 +58,6 @@ class Errand:
     folders: Mapping[Used, Path]
     variables: Mapping[str, str]
     scratch: Path
-    inputs: Mapping[str, str] = field(default_factory=dict)
     job: str | None = None
     seconds: float = 3600.0
 
@@ -206,8 +204,6 @@ def _options(errand: Errand, artifacts: Path) -> Iterator[str]:
     yield from ("--artifact-server-path", str(artifacts), "--artifact-server-addr", "127.0.0.1")
     yield from ("--artifact-server-port", str(_free_port()))
     yield from ("--remote-name", GITHUB_REMOTE)
-    for name, value in errand.inputs.items():
-        yield from ("--input", f"{name}={value}")
     for label in _HOSTED:
         yield from ("--platform", f"{label}=-self-hosted")
     for used, folder in errand.folders.items():

@@ -46,7 +46,11 @@ class Stage:
 
     def errand(self, *, event: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> Errand:
         """Return what act is to run for an event."""
-        own = {"ROCMATRIX_COMMANDS": str(self.commands), "ROCMATRIX_CACHE": str(cache_folder())}
+        own = {
+            "ROCMATRIX_COMMANDS": str(self.commands),
+            "ROCMATRIX_CACHE": str(cache_folder()),
+            "ROCMATRIX_REHEARSED": str(self.repository),
+        }
         return Errand(
             workflow=self.workflow,
             repository=self.repository,

@@ -201,6 +201,17 @@ def unseen_failures(file: File) -> Iterator[str]:
             yield f"{place}: {step.get('name')} reads a command whose failure nobody sees"
 
 
+def caches(file: File) -> Iterator[str]:
+    """What may write anything, or has an identity, takes nothing from caches: other runs wrote them."""
+    for name, job in file.jobs.items():
+        granted = job.get("permissions")
+        if not isinstance(granted, dict) or all(level == "read" for level in granted.values()):
+            continue
+        for step in job.get("steps", []):
+            if step.get("uses", "").endswith("setup-rocmatrix") and (step.get("with") or {}).get("caches") != "false":
+                yield f"{name}: may write, and takes what lies in caches"
+
+
 def command_line(file: File) -> Iterator[str]:
     """Every command of rocmatrix in a step is one that the command line knows."""
     verbs = next(action for action in make_parser()._actions if isinstance(action.choices, dict)).choices
@@ -230,5 +241,6 @@ RULES: tuple[Callable[[File], Iterator[str]], ...] = (
     artifacts,
     concurrency,
     unseen_failures,
+    caches,
     command_line,
 )

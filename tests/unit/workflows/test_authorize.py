@@ -66,7 +66,7 @@ def ask(asked: list[str]) -> Iterator[Ask]:
                 "GITHUB_REPOSITORY": "acme/source",
                 "GITHUB_REF": "refs/heads/main",
                 "DEFAULT_BRANCH": "main",
-                "TRIGGERING_ACTOR": "bob",
+                "GITHUB_TRIGGERING_ACTOR": "bob",
                 "NUMBER": "7",
                 "SHA": SHA,
                 "TOKEN": TOKEN,
@@ -89,7 +89,7 @@ def ask(asked: list[str]) -> Iterator[Ask]:
 
 @pytest.mark.parametrize("actor", ["ann", "bob"])
 def test_who_may_write_is_let_through_for_the_commit_that_it_is_at(ask: Ask, actor: str) -> None:
-    assert ask(TRIGGERING_ACTOR=actor) == (0, "authorized\n")
+    assert ask(GITHUB_TRIGGERING_ACTOR=actor) == (0, "authorized\n")
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_who_may_write_is_let_through_for_the_commit_that_it_is_at(ask: Ask, act
         ({"GITHUB_REF": "refs/heads/patch"}, "from the default branch alone"),
         ({"GITHUB_REF": "refs/tags/main"}, "from the default branch alone"),
         ({"GITHUB_REF": "refs/heads/", "DEFAULT_BRANCH": ""}, "from the default branch alone"),
-        ({"TRIGGERING_ACTOR": "cy"}, "cy may not write here"),
-        ({"TRIGGERING_ACTOR": "eve"}, "GitHub answers 404"),
-        ({"TRIGGERING_ACTOR": ""}, "nobody is named"),
-        ({"TRIGGERING_ACTOR": "ann/permission?x="}, "GitHub answers 404"),
+        ({"GITHUB_TRIGGERING_ACTOR": "cy"}, "cy may not write here"),
+        ({"GITHUB_TRIGGERING_ACTOR": "eve"}, "GitHub answers 404"),
+        ({"GITHUB_TRIGGERING_ACTOR": ""}, "nobody is named"),
+        ({"GITHUB_TRIGGERING_ACTOR": "ann/permission?x="}, "GitHub answers 404"),
         ({"NUMBER": "8"}, f"the pull request is at {'f' * 40} by now"),
         ({"NUMBER": "9"}, "is not open"),
         ({"NUMBER": "77"}, "GitHub answers 404"),
@@ -137,7 +137,7 @@ def test_what_is_no_number_or_no_full_commit_is_refused_before_anything_is_asked
 
 
 def test_a_name_acts_on_no_log(ask: Ask) -> None:
-    code, text = ask(TRIGGERING_ACTOR="cy\n::error::x##[error]y")
+    code, text = ask(GITHUB_TRIGGERING_ACTOR="cy\n::error::x##[error]y")
     assert code == 1
     assert len(text.splitlines()) == 1
     assert "##[" not in text

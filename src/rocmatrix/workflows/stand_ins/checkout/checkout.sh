@@ -6,6 +6,9 @@ if [[ -n $ELSEWHERE ]]; then
   echo "the stand-in of actions/checkout knows neither path nor repository" >&2
   exit 1
 fi
+if [[ ! -e .git ]]; then # act makes no copy for a checkout that names what it wants
+  git clone --quiet --no-hardlinks "$ROCMATRIX_REHEARSED" .
+fi
 git config --local --unset-all http.extraheader || true
 commit=$(git rev-parse --verify --quiet "${REF:-HEAD}^{commit}") || {
   echo "a checkout of $REF finds no such commit" >&2
