@@ -35,6 +35,7 @@ def main() -> int:
                 processes=options.processes,
                 thorough=options.thorough,
                 again=options.again,
+                edges=options.edges,
             )
             sys.stderr.write(f"{subject.name}: {time.monotonic() - began:.0f} s\n")
     sys.stdout.write("\n".join([*table(results, thorough=options.thorough), ""]))
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=2, help="that judge side by side (default: %(default)s)")
     parser.add_argument("--thorough", action="store_true", help="ask every detector, not the first that notices")
     parser.add_argument("--again", action="store_true", help="try survivors again: trials or reasons were added")
+    parser.add_argument("--edges", action="store_true", help="follow survivors' results through every edge of a tile")
     return parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from rocmatrix.emulator.translator.compiler import emulator_digest
 from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import Judge
 from tests.mutation.lockstep import Lockstep
-from tests.mutation.operators import Mutant, mutants
+from tests.mutation.operators import Mutant, Operator, mutants
 from tests.mutation.subjects import Subject
+from tests.mutation.unseen import Unseen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,22 @@ class Reasons:
 
     def reason(self, mutant: Mutant) -> str:
         """Return the reason, ``""`` where none is proved."""
-        return self._prover.reason(mutant) or (Reason.SAME_EFFECT if self._lockstep.is_same(mutant) else "")
+        known = self._prover.reason(mutant)
+        if known is not None:
+            return known
+        if self._lockstep.is_same(mutant):
+            return Reason.SAME_EFFECT
+        return Reason.IDLE if self._is_idle_branch(mutant) else ""
+
+    def _is_idle_branch(self, mutant: Mutant) -> bool:
+        """Say whether a changed branch on EXEC is only met with no lane active, when both of its ways do the same."""
+        branch = mutant.instruction
+        if not branch.name.startswith("s_cbranch_exec") or not self._lockstep.is_idle(branch.address):
+            return False
+        jumps, goes_on = branch.branch_target, branch.next_address
+        if branch.name == "s_cbranch_execz":  # it jumps, and the mutant goes on
+            return self._prover.does_nothing(goes_on, jumps)
+        return mutant.operator is Operator.REMOVE or self._prover.does_nothing(jumps, goes_on)
 
 
 def run(
@@ -88,6 +104,7 @@ def run(
     processes: int = 2,
     thorough: bool = False,
     again: bool = False,
+    edges: bool = False,
 ) -> tuple[Result, ...]:
     """Judge the mutants of a subject that have no result yet; return all results.
 
@@ -100,16 +117,21 @@ def run(
         processes: that judge side by side.
         thorough: ask everything of each mutant.
         again: judge survivors again, whose results are kept: there are more trials or reasons now.
+        edges: follow results of survivors through every edge of a tile, which takes a minute or more.
     """
     chosen = list(mutants(subject.listing()))
     if sample is not None and sample < len(chosen):
         chosen = random.Random(seed).sample(chosen, sample)  # noqa: S311 - a reproducible choice
     known = _take_up(results, Header(subject=subject.name, identity=_identity(subject, thorough=thorough)))
     rest = [mutant for mutant in chosen if mutant.key not in known or (again and known[mutant.key].survived)]
-    if rest:
-        with results.open("ab", buffering=0) as file:
-            for result in _judged(subject, rest, cache, processes, thorough=thorough):
-                known[result.key] = result
+    with results.open("ab", buffering=0) as file:
+        for result in _judged(subject, rest, cache, processes, thorough=thorough) if rest else ():
+            known[result.key] = result
+            file.write(msgspec.json.encode(result) + b"\n")
+        if edges:
+            survivors = [mutant for mutant in chosen if known[mutant.key].survived]
+            for mutant in Unseen(subject, cache).among(survivors):
+                result = known[mutant.key] = replace(known[mutant.key], equivalent=Reason.UNSEEN)
                 file.write(msgspec.json.encode(result) + b"\n")
     return tuple(known[mutant.key] for mutant in chosen)
 

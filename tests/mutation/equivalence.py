@@ -13,6 +13,7 @@ from enum import StrEnum
 from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of, union
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
+from tests.mutation.copies import Copies
 from tests.mutation.facts import Known, find_facts, narrows_only
 from tests.mutation.operators import Listing, Mutant, Operator
 
@@ -24,8 +25,10 @@ class Reason(StrEnum):
     SCHEDULING = "priority and sleep change the order of waves only"
     DEAD = "what it writes, then and now, is overwritten before anything reads it"
     SKIP = "the branch skips code that does nothing where no lane is active"
+    IDLE = "no lane is ever active at the branch, and both ways do the same then"
     SAME_VALUE = "both registers were given the same value"
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
+    UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
     SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
 
@@ -55,6 +58,7 @@ class Prover:
         self._listing = listing
         self._addresses = [each.address for each in listing.instructions]
         self._effects: dict[int, Effects] = {}
+        self._copies = Copies(listing)
         self.entries = (0, _SECOND_ENTRY) if preloads else (0,)
         self.may_go_anywhere = False
         self._reachable = self._reached_from(*self.entries)
@@ -159,27 +163,33 @@ class Prover:
     # -- what is skipped -----------------------------------------------------------------------------------------
 
     def skips(self, branch: Instruction) -> bool:
-        """Say whether code that a branch skips where no lane is active would do nothing then, and come to its target.
+        """Say whether code that a branch skips where no lane is active would do nothing then."""
+        return self.does_nothing(branch.next_address, branch.branch_target)
 
-        Without active lanes there is one path. Scalar registers that are written on it must be dead at the target.
+    def does_nothing(self, place: int, target: int) -> bool:
+        """Say whether code does nothing where no lane is active, and comes to some place or to a copy of it.
+
+        Without active lanes there is one path, wherever it leads. Scalar registers that are written on it must be dead
+        at the target.
         """
-        place, scalars, zeros = branch.next_address, set[int](), set[int](EXEC_PAIR)
-        while place != branch.branch_target:
+        scalars, zeros, seen = set[int](), set[int](EXEC_PAIR), set[int]()
+        while not self._copies.are_same(place, target):
             instruction = self._at(place)
-            if instruction is None or place > branch.branch_target or not self._is_masked(instruction, zeros):
+            if instruction is None or place in seen or not self._is_masked(instruction, zeros):
                 return False
+            seen.add(place)
             effects = self._effects_at(instruction)
             scalars |= {register for register in effects.writes - EXEC_PAIR if register < FIRST_VGPR}
-            taken = instruction.name == "s_cbranch_execz"
+            taken = instruction.name in ("s_cbranch_execz", "s_branch")
             place = instruction.branch_target if taken else instruction.next_address
-        return self.dead_at(scalars, place)
+        return self.dead_at(scalars, target)
 
     def _is_masked(self, instruction: Instruction, zeros: set[int]) -> bool:
         """Say whether an instruction changes nothing but scalar registers while EXEC is zero, and leaves it zero.
 
         ``zeros`` are registers that are zero then; it is brought up to date.
         """
-        if instruction.name in (*_QUIET, "s_cbranch_execz", "s_cbranch_execnz"):
+        if instruction.name in (*_QUIET, "s_cbranch_execz", "s_cbranch_execnz", "s_branch"):
             return True
         effects = self._effects_at(instruction)
         scalars = {each for each in effects.writes if each < FIRST_VGPR}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, effects_of, registers_of
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Unit, effects_of, registers_of
 from rocmatrix.emulator.instruction import EXEC, Instruction, Operand, RegisterFile
 from rocmatrix.emulator.semantics.operands import float_constant_bits, integer_constant
 
@@ -17,7 +17,11 @@ _MASK, _MAGNITUDE, _INFINITY, _QUIET_BIT = 0xFFFFFFFF, 0x7FFFFFFF, 0x7F800000, 1
 _ARITHMETIC = ("v_add_f32", "v_sub_f32", "v_subrev_f32", "v_mul_f32", "v_fma_f32", "v_fmac_f32", "v_pk_add_f32",
                "v_pk_mul_f32", "v_pk_fma_f32", "v_mad_f32", "v_mac_f32", "v_fmaak_f32", "v_fmamk_f32")  # fmt: skip
 """Operations whose float32 result is never a signalling NaN."""
-_NARROWS = ("s_and_saveexec_b64", "s_andn2_saveexec_b64")
+COMPARISONS = tuple(
+    f"v_cmp_{condition}_{kind}32" for condition in ("lt", "le", "gt", "ge", "eq", "ne") for kind in ("i", "u")
+)
+"""Integer comparisons whose masks are followed."""
+_NARROWS = ("s_and_saveexec_b64", "s_andn2_saveexec_b64", "s_or_saveexec_b64")
 _GOES_ON = ("s_or_b64", "s_xor_b64", "s_and_b64", "s_andn2_b64", "s_mov_b64")
 
 
@@ -47,7 +51,29 @@ class Lanes:
     within: Fact
 
 
-Fact = int | Known | Lanes
+@dataclass(frozen=True)
+class Result:
+    """What the instruction at an address gave to a VGPR, in all lanes, when it was executed last."""
+
+    place: int
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A mask of all lanes in which an integer comparison of a constant with a result holds.
+
+    Attributes:
+        name: of the instruction, such as ``v_cmp_lt_i32``.
+        constant: its first operand.
+        result: its second one.
+    """
+
+    name: str
+    constant: int
+    result: Result
+
+
+Fact = int | Known | Lanes | Result | Compared
 State = Mapping[int, Fact]
 """By the numbers of ``analysis.effects``; an integer is the register's value, in all lanes."""
 
@@ -113,18 +139,24 @@ def narrows_only(instructions: Mapping[int, Instruction]) -> bool:
 
 
 def _advance(state: State, instruction: Instruction) -> State:
-    if "saveexec" in instruction.name:
-        state = {key: fact for key, fact in state.items() if not _is_of(fact, instruction.address)}
-    made = _results(state, instruction)
     writes = effects_of(instruction).writes
     whole = state.get(EXEC) is Known.ALL_LANES
+    if "saveexec" in instruction.name or any(each >= FIRST_VGPR for each in writes):
+        state = {key: fact for key, fact in state.items() if not _is_of(fact, instruction.address)}
+    made = _results(state, instruction)
+    if whole and not made:
+        made = _vector_results(state, instruction)
     after = {key: fact for key, fact in state.items() if key not in writes}
     keeps = (register for register in made if register < FIRST_VGPR or whole or state.get(register) == made[register])
     return after | {register: made[register] for register in keeps}
 
 
 def _is_of(fact: Fact, place: int) -> bool:
-    """Say whether a fact speaks of the lanes that an instruction chose when it was executed last."""
+    """Say whether a fact speaks of the lanes that an instruction chose, or its result, when it was executed last."""
+    if isinstance(fact, Compared):
+        return fact.result.place == place
+    if isinstance(fact, Result):
+        return fact.place == place
     return isinstance(fact, Lanes) and (fact.place == place or _is_of(fact.within, place))
 
 
@@ -141,25 +173,52 @@ def _results(state: State, instruction: Instruction) -> dict[int, Fact]:
     return {}
 
 
+def _vector_results(state: State, instruction: Instruction) -> dict[int, Fact]:
+    """Name what an instruction gives to one VGPR in all lanes, and how such a result compares to a constant."""
+    if len(instruction.destinations) != 1 or effects_of(instruction).unit is not Unit.VALU:
+        return {}
+    (destination,) = instruction.destinations
+    if destination.file is RegisterFile.VGPR and destination.count == 1 and "lane" not in instruction.name:
+        return {register: Result(instruction.address) for register in registers_of(destination)}
+    if instruction.name not in COMPARISONS or instruction.sdwa or destination.file is not RegisterFile.SGPR:
+        return {}
+    constant = _number(instruction.sources[0])
+    (result,) = {state.get(register) for register in registers_of(instruction.sources[1])} or {None}
+    if constant is None or not isinstance(result, Result):
+        return {}
+    fact = Compared(name=instruction.name, constant=constant & _MASK, result=result)
+    return dict.fromkeys(registers_of(destination), fact)
+
+
 def _masks(state: State, instruction: Instruction) -> dict[int, Fact]:
     """Follow the active lanes through the forms that compilers give to ``if`` and ``else``."""
     name, destination = instruction.name, instruction.destinations[0]
     active = state.get(EXEC)
     saved = [state.get(each.index) for each in instruction.sources if each.file is RegisterFile.SGPR]
+    if name == "s_xor_b64":
+        pairs = ((saved[0], saved[-1]), (saved[-1], saved[0])) if len(saved) > 1 else ()
+        parts = [part for part, whole in pairs if isinstance(part, Lanes) and part.within == whole]
+        return _pair(destination, _rest(parts[0])) if parts else {}
     if name == "s_and_saveexec_b64" and active is not None:
         chosen = Lanes(others=False, place=instruction.address, within=active)
         return _pair(destination, active) | dict.fromkeys(EXEC_PAIR, chosen)
     if not isinstance(active, Lanes):
         return {}
-    rest = Lanes(others=not active.others, place=active.place, within=active.within)
     if name == "s_andn2_saveexec_b64":
+        rest = _rest(active)
         return _pair(destination, active) | (dict.fromkeys(EXEC_PAIR, rest) if rest in saved else {})
-    if name == "s_xor_b64" and active in saved and active.within in saved:
-        return _pair(destination, rest)
-    if name == "s_or_b64" and registers_of(destination) == EXEC_PAIR:
-        around = [active.within] if rest in saved else [fact for fact in _chain(active.within) if fact in saved]
-        return dict.fromkeys(EXEC_PAIR, around[0]) if around else {}
+    if name == "s_or_saveexec_b64" or registers_of(destination) == EXEC_PAIR:
+        around = (
+            [active.within] if _rest(active) in saved else [fact for fact in _chain(active.within) if fact in saved]
+        )
+        joined = dict.fromkeys(EXEC_PAIR, around[0]) if around else {}
+        return joined if name == "s_or_b64" else _pair(destination, active) | joined
     return {}
+
+
+def _rest(part: Lanes) -> Lanes:
+    """Return the lanes around a part that are not of it."""
+    return Lanes(others=not part.others, place=part.place, within=part.within)
 
 
 def _moved_pair(state: State, instruction: Instruction) -> dict[int, Fact]:

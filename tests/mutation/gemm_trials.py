@@ -97,7 +97,14 @@ def _edges() -> Iterator[tuple[int, int, int]]:
     yield 300, 260, _BLOCK
     yield 200, 131, 3 * _BLOCK
     yield 129, 128, 2 * _BLOCK
+    yield 67, 71, 2 * _BLOCK
     yield 66, 390, 2 * _BLOCK + 64
+
+
+def edge_trials(layouts: Layouts) -> Iterator[Trial]:
+    """Return launches with each number of rows, and each of columns, that a tile may have; with two and three steps."""
+    for rows in range(1, _TILE + 1):
+        yield exact_trial(layouts, (rows, _TILE + 1 - rows, (2 + rows % 2) * _BLOCK))
 
 
 def exact_trial(layouts: Layouts, shape: tuple[int, int, int], *, special: bool = False) -> Trial:

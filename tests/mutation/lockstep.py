@@ -7,32 +7,30 @@ must be provably equal. A proof that needs more than that fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import z3
 
-from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_AGPR, FIRST_VGPR, effects_of
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR, effects_of
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.descriptor import Mode
-from rocmatrix.emulator.instruction import Instruction, RegisterFile
+from rocmatrix.emulator.instruction import EXEC, Instruction, RegisterFile
 from rocmatrix.emulator.interpreter import handler_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
 from tests.mutation.equivalence import Prover, following
-from tests.mutation.facts import Known
+from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.operators import Listing, Mutant
-from tests.mutation.symbolic import Place, SymbolicMachine
-from tests.mutation.symbols import LANES, Event, Symbols
-from tests.mutation.terms import is_quiet
+from tests.mutation.questions import Questions
+from tests.mutation.symbolic import SCC_PLACE, Place, SymbolicMachine
+from tests.mutation.symbols import Event, Symbols
+from tests.mutation.ways import Ways
 
-_EFFORT = 400_000
-"""Z3's own measure of work (``rlimit``) for one question: the same on every machine, unlike seconds."""
-_LONGEST, _DEEPEST, _BEHIND = 500, 6, 160
-"""Instructions of one path, branches on it, and instructions before the change from which both programs start."""
+_LONGEST, _DEEPEST = 4000, 6
+"""Instructions of all paths, and branches on one, where more than constants differ."""
 _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_sendmsg")
 """Instructions that mean something to other waves or later ones, which no term says."""
-_FILES = ((FIRST_AGPR, RegisterFile.AGPR), (FIRST_VGPR, RegisterFile.VGPR), (0, RegisterFile.SGPR))
 
 
 class _NotProvedError(Exception):
@@ -65,16 +63,13 @@ class Lockstep:
             work_items: of a workgroup, along its only axis: v0 is less.
         """
         self._mode = mode
-        self._work_items = work_items
         self._prover = prover
+        self._work_items = work_items
         self._instructions = {each.address: each for each in listing.instructions}
         self._skipped = {
             each.address for each in listing.instructions if each.name == "s_cbranch_execz" and prover.skips(each)
         }
-        self._sources: dict[int, list[int]] = {entry: [-1] for entry in prover.entries}
-        for instruction in listing.instructions:
-            for place in self._following(instruction):
-                self._sources.setdefault(place, []).append(instruction.address)
+        self._ways = Ways(listing.instructions, prover.entries, self._following)
 
     def is_same(self, mutant: Mutant) -> bool:
         """Say whether a mutant is proved to do the same as the original."""
@@ -83,58 +78,64 @@ class Lockstep:
         for each in (*original, *changed):
             if (each.name in FLOWS and each.name != "s_nop") or each.name.startswith(_ORDER):
                 return False
-        self._symbols = Symbols()
-        self._solver = z3.Solver()
-        self._solver.set("rlimit", _EFFORT)
-        self._given = 0
+        return any(
+            all(self._is_same_after(ways, mutant.offset, original, changed) for ways in several)
+            for several in self._ways.to(mutant.offset)
+        )
+
+    def _is_same_after(
+        self, before: Sequence[int], place: int, original: Sequence[Instruction], changed: Sequence[Instruction]
+    ) -> bool:
+        """Say whether both programs are proved to do the same where control came to a place on one way."""
+        self._begin()
         try:
-            return self._proved(mutant.offset, original, changed)
+            return self._proved(before, place, original, changed)
         except (_NotProvedError, UnsupportedError, AttributeError, KeyError, z3.Z3Exception):
             return False  # something that terms do not model: no proof
 
+    def is_idle(self, place: int) -> bool:
+        """Say whether no lane is ever active at a place."""
+        return any(all(self._is_idle_after(way, place) for way in several) for several in self._ways.to(place))
+
+    def _is_idle_after(self, before: Sequence[int], place: int) -> bool:
+        self._begin()
+        try:
+            machine = self._machine_at(before, place)
+        except (UnsupportedError, AttributeError, KeyError, z3.Z3Exception):
+            return False
+        return self._questions.are_equal(machine.lane_bit(EXEC), z3.BoolVal(val=False))
+
+    def _begin(self) -> None:
+        """Begin a proof."""
+        self._symbols = Symbols()
+        self._knowledge = Knowledge(self._prover.facts, self._symbols, self._work_items)
+        self._visited: set[object] = set()
+        self._questions = Questions(self._symbols)
+
     # -- the two programs --------------------------------------------------------------------------------------------
 
-    def _proved(self, place: int, original: Sequence[Instruction], changed: Sequence[Instruction]) -> bool:
-        before = self._before(place)
-        first, second = (SymbolicMachine(self._symbols, self._mode, self._equal) for _ in range(2))
-        self._know(before[0] if before else place, first)
-        for address in before:
-            self._execute(first, [self._instructions[address]])
-        second.registers = dict(first.registers)
-        second.accesses = first.accesses
+    def _proved(
+        self, before: Sequence[int], place: int, original: Sequence[Instruction], changed: Sequence[Instruction]
+    ) -> bool:
+        first = self._machine_at(before, place)
+        second = self._copy(first)
         path = _Path(place=place + sum(each.size for each in original), first=first, second=second, budget=[_LONGEST])
         self._step(path, original, changed)
         return self._followed(path)
 
-    def _before(self, place: int) -> list[int]:
-        """Return the instructions that were executed before a place, on every path to it, the latest last."""
-        before: list[int] = []
-        while len(before) < _BEHIND:
-            sources = self._sources.get(place, [])
-            if len(sources) != 1 or sources[0] < 0 or sources[0] in before:
-                break
-            place = sources[0]
-            before.append(place)
-        return before[::-1]
-
-    def _know(self, place: int, machine: SymbolicMachine) -> None:
-        for register, fact in self._prover.facts.get(place, {}).items():
-            where = _place_of(register)
-            if isinstance(fact, int):
-                machine.registers[where] = z3.BitVecVal(fact, 32)
-            elif fact is Known.QUIET:
-                self._symbols.facts.all.append(is_quiet(machine.word(where), 32))
-            elif fact is Known.WORK_ITEM:
-                self._symbols.facts.all.append(z3.ULT(machine.word(where), self._work_items))
-            elif fact is Known.ALL_LANES and self._work_items % LANES == 0:
-                machine.registers[where] = z3.BitVecVal(-1, 32)
-            else:  # the same lanes are the same symbol; pairs begin at even numbers
-                machine.registers[where] = z3.BitVec(f"{fact} {register % 2}", 32)
+    def _machine_at(self, before: Sequence[int], place: int) -> SymbolicMachine:
+        """Return a machine that has come to a place on some way, from where nothing but facts is known."""
+        machine = SymbolicMachine(self._symbols, self._mode, self._questions.are_always_equal)
+        self._knowledge.give(before[0] if before else place, machine)
+        for address, further in zip(before, [*before[1:], place], strict=False):
+            self._execute(machine, [self._instructions[address]])
+            self._symbols.facts.all += self._condition(machine, self._instructions[address], further)
+        return machine
 
     def _followed(self, path: _Path) -> bool:
         """Follow a path until nothing that is read again differs."""
         while path.differing:
-            registers = {_register_of(place) for place in path.differing}
+            registers = {register_of(place) for place in path.differing}
             if self._prover.dead_at(registers, path.place, same_lanes=path.same_lanes):
                 return True
             instruction = self._instructions[path.place]
@@ -149,26 +150,74 @@ class Lockstep:
             self._step(path, [instruction], [instruction])
         return True
 
+    def _condition(self, machine: SymbolicMachine, branch: Instruction, place: int) -> list[z3.BoolRef]:
+        """Return what holds where a branch has led to a place: nothing if it leads there whatever holds."""
+        condition, jumps = CONDITIONS.get(branch.name), place == branch.branch_target
+        if condition is None or (branch.address in self._skipped and not jumps):
+            return []
+        term = condition(machine).term  # type: ignore[attr-defined]
+        return [term if jumps else z3.Not(term)]
+
     def _branched(self, path: _Path, branch: Instruction) -> bool:
         condition = CONDITIONS.get(branch.name)
         if condition is not None:
             one, other = (condition(machine).term for machine in (path.first, path.second))  # type: ignore[attr-defined]
-            if not self._equal(one, other):
+            if not self._questions.are_equal(one, other):
                 return False
+        self._forget_dead(path)
+        constants = _constants(path)
+        if constants is not None:
+            return all(self._begun_again(path, place, constants) for place in following(branch))
         if path.depth >= _DEEPEST:
             return False
+        outside = self._questions.where
         for place in following(branch):
             copies = [self._copy(machine) for machine in (path.first, path.second)]
             further = _Path(
                 place=place, first=copies[0], second=copies[1], budget=path.budget, depth=path.depth + 1,
                 same_lanes=path.same_lanes, differing=set(path.differing),
             )  # fmt: skip
+            self._questions.where = [*outside, *self._condition(path.first, branch, place)]
             if not self._followed(further):
                 return False
+        self._questions.where = outside
         return True
 
+    def _forget_dead(self, path: _Path) -> None:
+        """Take what differs and is never read again for the same."""
+        for place in list(path.differing):
+            if self._prover.dead_at([register_of(place)], path.place, same_lanes=path.same_lanes):
+                path.second.registers[place] = path.first.word(place)
+                path.differing.discard(place)
+
+    def _begun_again(self, path: _Path, place: int, constants: Mapping[Place, tuple[int, int]]) -> bool:
+        """Follow a path on which constants differ, and nothing else is known; each place with each of them once."""
+        key = (place, path.same_lanes, frozenset(constants.items()))
+        if key in self._visited:
+            return True
+        self._visited.add(key)
+        outside, self._questions.where = self._questions.where, []
+        generation = len(self._visited)
+        first, second = (
+            SymbolicMachine(self._symbols, self._mode, self._questions.are_always_equal, generation=generation)
+            for _ in range(2)
+        )
+        self._knowledge.give(place, first)
+        second.registers = dict(first.registers)
+        for where, (one, other) in constants.items():
+            first.registers[where], second.registers[where] = z3.BitVecVal(one, 32), z3.BitVecVal(other, 32)
+        further = _Path(
+            place=place, first=first, second=second, budget=path.budget,
+            same_lanes=path.same_lanes, differing=set(constants),
+        )  # fmt: skip
+        proved = self._followed(further)
+        self._questions.where = outside
+        return proved
+
     def _copy(self, machine: SymbolicMachine) -> SymbolicMachine:
-        made = SymbolicMachine(self._symbols, self._mode, self._equal)
+        made = SymbolicMachine(
+            self._symbols, self._mode, self._questions.are_always_equal, generation=machine.generation
+        )
         made.registers, made.accesses = dict(machine.registers), machine.accesses
         return made
 
@@ -189,7 +238,7 @@ class Lockstep:
         path.same_lanes = path.same_lanes and not writes_of((*original, *changed)) & EXEC_PAIR
         for place in touched:
             one, other = first.word(place), second.word(place)
-            if one.eq(other) or self._equal(one, other):
+            if self._questions.are_equal(one, other) or self._is_same_mask(place, first, second):
                 second.registers[place] = one
                 path.differing.discard(place)
             else:
@@ -203,33 +252,29 @@ class Lockstep:
 
     def _compare(self, one: Sequence[Event], other: Sequence[Event]) -> None:
         if len(one) != len(other):
+            one, other = (
+                [event for event in events if not self._questions.are_equal(event.happens, z3.BoolVal(val=False))]
+                for events in (one, other)
+            )
+        if len(one) != len(other):
             raise _NotProvedError
         for event, same in zip(one, other, strict=True):
             if event.what != same.what or len(event.words) != len(same.words):
                 raise _NotProvedError
             pairs = [(event.happens, same.happens), *zip(event.words, same.words, strict=True)]
             for number, (left, right) in enumerate(pairs):
-                if not self._equal(left, right, event.happens if number else None):
+                if not self._questions.are_equal(left, right, event.happens if number else None):
                     raise _NotProvedError
 
     # -- what is proved ----------------------------------------------------------------------------------------------
 
-    def _equal(self, one: z3.ExprRef, other: z3.ExprRef, where: z3.BoolRef | None = None) -> bool:
-        """Say whether two terms are proved to be equal, at least where a condition holds."""
-        if one.eq(other):
-            return True
-        if one.sort() != other.sort():
+    def _is_same_mask(self, place: Place, first: SymbolicMachine, second: SymbolicMachine) -> bool:
+        """Say whether two scalars have the same bit for the lane, which stands for every lane."""
+        file, index = place
+        if file is not RegisterFile.SGPR or place == SCC_PLACE:
             return False
-        facts = self._symbols.facts.all
-        self._solver.add(*facts[self._given :])
-        self._given = len(facts)
-        self._solver.push()
-        if where is not None:
-            self._solver.add(where)
-        self._solver.add(one != other)
-        answer = self._solver.check()
-        self._solver.pop()
-        return bool(answer == z3.unsat)
+        one, other = (machine.lane_bit(index - index % 2) for machine in (first, second))
+        return self._questions.are_equal(one, other)
 
     def _following(self, instruction: Instruction) -> tuple[int, ...]:
         return (instruction.next_address,) if instruction.address in self._skipped else following(instruction)
@@ -243,14 +288,15 @@ def _decoded(code: bytes, address: int) -> list[Instruction]:
     return made
 
 
-def _place_of(register: int) -> Place:
-    first, file = next((first, file) for first, file in _FILES if register >= first)
-    return file, register - first
-
-
-def _register_of(place: Place) -> int:
-    file, index = place
-    return next(first for first, each in _FILES if each is file) + index
+def _constants(path: _Path) -> Mapping[Place, tuple[int, int]] | None:
+    """Return what differs on a path, if it is a constant in each program."""
+    found = {}
+    for place in path.differing:
+        one, other = (z3.simplify(machine.word(place)) for machine in (path.first, path.second))
+        if not (z3.is_bv_value(one) and z3.is_bv_value(other)):
+            return None
+        found[place] = one.as_long(), other.as_long()
+    return found
 
 
 def writes_of(instructions: Sequence[Instruction]) -> frozenset[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Memory
@@ -20,6 +21,8 @@ from tests.mutation.operators import Mutant
 
 Programs = Callable[[Memory, str], Program]
 """What a ``Device`` takes."""
+Change: TypeAlias = "tuple[int, *tuple[Mutant, ...]]"
+"""Offset of the kernel in the code, and one mutant or several of it."""
 _LONGEST_BLOCK = 12
 """Instructions of a block: the reference executes the mutant's whole block, which must therefore be short."""
 _REASON = "the mutant's own block"
@@ -44,19 +47,20 @@ class OriginalCompiler:
 class PatchedCode(Code):
     """Code with one change in it."""
 
-    change: tuple[int, Mutant] | None = None
-    """Offset of the kernel in the code, and what is changed of it; set before anything runs."""
+    change: Change | None = None
+    """What is changed of the code; set before anything runs."""
 
     def translate(self, offset: int) -> None:
         """Translate, and leave the changed blocks to the reference."""
         super().translate(offset)
         if PatchedCode.change is None:
             return
-        entry, mutant = PatchedCode.change
-        first, end = entry + mutant.offset, entry + mutant.offset + len(mutant.before)
-        for start, last in list(self._last.items()):
-            if start < end and last >= first:
-                self._leave(start, max(last, end - 4))
+        entry, *mutants = PatchedCode.change
+        for mutant in mutants:
+            first, end = entry + mutant.offset, entry + mutant.offset + len(mutant.before)
+            for start, last in list(self._last.items()):
+                if start < end and last >= first:
+                    self._leave(start, max(last, end - 4))
 
     def _leave(self, start: int, last: int) -> None:
         """Let the reference execute everything from one instruction to another."""
@@ -86,12 +90,17 @@ class MutantPrograms:
         setattr(blocks, "_LONGEST", _LONGEST_BLOCK)  # noqa: B010 - read where blocks are cut
         setattr(translated, "Code", PatchedCode)  # noqa: B010 - what the module makes programs with
 
-    def of(self, change: tuple[int, Mutant] | None, patched: bytes) -> Programs:
-        """Return what makes programs of the code with a change in it, or of the original."""
+    def of(
+        self,
+        change: Change | None,
+        patched: bytes,
+        kind: type[TranslatedProgram] = TranslatedProgram,
+    ) -> Programs:
+        """Return what makes programs, of some kind, of the code with a change in it, or of the original."""
 
         def make(memory: Memory, kernel: str) -> Program:
             PatchedCode.change = change
             compiler = OriginalCompiler(self._compiler, self._original, patched) if change else self._compiler
-            return TranslatedProgram(memory, kernel, compiler, self.work)  # type: ignore[arg-type]
+            return kind(memory, kernel, compiler, self.work)  # type: ignore[arg-type]
 
         return make

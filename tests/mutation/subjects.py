@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from rocmatrix.emulator.code_object import CodeObject, Segment, read_code_object
 from tests.corpus.specs import SPECS, Manifest
 from tests.corpus.trial import Trial
-from tests.mutation.gemm_trials import Layouts, exact_trials, shipped_trials
+from tests.mutation.gemm_trials import Layouts, edge_trials, exact_trials, shipped_trials
 from tests.mutation.operators import Listing, Mutant, list_kernel
 from tests.mutation.triton_trials import trials_for
 from tests.system.emulator_compiler import compile_gemm
@@ -33,6 +34,7 @@ class Subject:
         trials: launches that together reach all of its code, cheap ones first.
         shipped: those of them that a check of the kernel runs: its ``tests/cases.py``, or its trials in the corpus.
         approximates: whether it computes with reciprocals and the like, so that both ends of 1 ulp are tried too.
+        edges: makes launches that together have every number of rows and of columns that a tile at an edge may have.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Subject:
     trials: tuple[Trial, ...]
     shipped: tuple[Trial, ...] = ()
     approximates: bool = False
+    edges: Callable[[], Iterator[Trial]] = lambda: iter(())
 
     @property
     def entry(self) -> int:
@@ -86,7 +89,14 @@ def gemm_subjects(folder: Path) -> Iterator[Subject]:
             layouts = Layouts(a=a, b=b)
             shipped, exact = tuple(shipped_trials(layouts)), tuple(exact_trials(layouts))
             trials = (*shipped, *exact)
-            yield Subject(name=f"gemm-{a}{b}", code=code, kernel=layouts.kernel, trials=trials, shipped=shipped)
+            yield Subject(
+                name=f"gemm-{a}{b}",
+                code=code,
+                kernel=layouts.kernel,
+                trials=trials,
+                shipped=shipped,
+                edges=partial(edge_trials, layouts),
+            )
 
 
 def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:

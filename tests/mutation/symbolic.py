@@ -34,15 +34,24 @@ class SymbolicMachine:
         events: of the current instruction.
         opaque: symbols of the current instruction.
         hints: those of the other program's instruction at the same place.
+        generation: which of the machines that begin with nothing known it, or the one it is a copy of, is.
     """
 
-    def __init__(self, symbols: Symbols, mode: Mode, equal: Callable[[z3.ExprRef, z3.ExprRef], bool]) -> None:
+    def __init__(
+        self,
+        symbols: Symbols,
+        mode: Mode,
+        equal: Callable[[z3.ExprRef, z3.ExprRef], bool],
+        *,
+        generation: int = 0,
+    ) -> None:
         """Start with unknown registers.
 
         Args:
             symbols: shared with the other program.
             mode: of the code; constant.
             equal: proves that two terms are equal.
+            generation: registers of another generation are other symbols.
         """
         self._symbols = symbols
         self._mode = mode
@@ -51,6 +60,7 @@ class SymbolicMachine:
         self.events: list[Event] = []
         self.opaque: list[Opaque] = []
         self.hints: list[Opaque] = []
+        self.generation = generation
         self.accesses = 0
 
     # -- what semantics ask ------------------------------------------------------------------------------------------
@@ -93,7 +103,7 @@ class SymbolicMachine:
         elif index in (VCCZ, EXECZ):
             word = z3.If(self._pair(VCC if index == VCCZ else EXEC) == 0, z3.BitVecVal(1, 32), z3.BitVecVal(0, 32))
         else:
-            word = z3.BitVec(f"special{index}_{kind.bits}", 32)
+            word = z3.BitVec(f"{self.generation} special{index}_{kind.bits}", 32)
         wide = z3.ZeroExt(kind.bits - 32, word) if kind.bits > word.size() else word
         return bitcast(self._term(U64 if kind.bits == LANES else U32, wide), kind)
 
@@ -193,7 +203,7 @@ class SymbolicMachine:
         """Replace memory; what was there depends on all lanes, which do the same in both programs or are told apart."""
         del combine  # the instruction's, which is part of the event by its place
         self._access(f"atomic {space} {kind.label}", lanes, (_of(address), *(_of(value) for value in data)))
-        return self._term(kind, z3.BitVec(f"atomic{self.accesses}", kind.bits))
+        return self._term(kind, z3.BitVec(f"{self.generation} atomic{self.accesses}", kind.bits))
 
     def load_scalar(self, address: Value, count: int) -> tuple[Value, ...]:
         """Load for the whole wave."""
@@ -234,8 +244,12 @@ class SymbolicMachine:
     def word(self, place: Place) -> z3.BitVecRef:
         """Return a register."""
         if place not in self.registers:
-            self.registers[place] = z3.BitVec(f"{place[0].value}{place[1]}", 32)
+            self.registers[place] = z3.BitVec(f"{self.generation} {place[0].value}{place[1]}", 32)
         return self.registers[place]
+
+    def lane_bit(self, index: int) -> z3.BoolRef:
+        """Return the lane's bit of two SGPRs."""
+        return self._bit(self._pair(index))
 
     def _pair(self, index: int) -> z3.BitVecRef:
         high, low = self.word((RegisterFile.SGPR, index + 1)), self.word((RegisterFile.SGPR, index))
@@ -246,6 +260,8 @@ class SymbolicMachine:
         self.registers[RegisterFile.SGPR, index + 1] = z3.simplify(z3.Extract(63, 32, word))
 
     def _bit(self, word: z3.BitVecRef) -> z3.BoolRef:
+        if z3.is_bv_value(word) and word.as_long() == (1 << LANES) - 1:
+            return z3.BoolVal(val=True)  # there is no lane beyond 63
         return z3.simplify(z3.Extract(0, 0, z3.LShR(word, self._symbols.lane)) == 1)
 
     def _active(self) -> z3.BoolRef:
@@ -279,7 +295,7 @@ class SymbolicMachine:
         return happens
 
     def _loaded(self, address: z3.BitVecRef, number: int) -> z3.BitVecRef:
-        return self._symbols.facts.unknown(f"memory{self.accesses}_{number}", (address,), 32)
+        return self._symbols.facts.unknown(f"memory{self.generation}_{self.accesses}_{number}", (address,), 32)
 
     def _term(self, kind: Kind, word: z3.ExprRef) -> Term:
         return Term(kind, word, self._symbols.facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from rocmatrix.cases import Array
 from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.specs import LANES, Needs, Spec
 from tests.corpus.trial import Trial, poisoned
+from tests.mutation.far_trial import FarTrial, Part, Workgroup
 
 _NOTHINGS = 2
 _SOFTMAX_COLUMNS = 1024
@@ -21,6 +22,8 @@ _SPIKE = 1000.0
 """So far above the others that leaving it out of the maximum overflows."""
 _QUIET_AND_SIGNALLING = (0x7FC00000, 0xFFC12345, 0x7F800001, 0x7FBFFFFF, 0xFF800001)
 _LARGEST_FACTOR = 8
+_HALF, _WORD = 2, 4
+"""Bytes of a factor and of a sum."""
 
 
 def trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
@@ -105,6 +108,9 @@ def _product_trials(spec: Spec, needs: Needs) -> Iterator[Trial]:
     for number, sizes in enumerate(_sizes(*tile)):
         yield _product(spec, needs, sizes, infinite=False, seed=number)
     yield replace(_product(spec, needs, (tile[0] + 3, 53, 3 * tile[2] + 3), infinite=False, seed=97), straddles=True)
+    yield _product(spec, needs, (tile[0] + 3, tile[1] + 3, tile[2]), infinite=False, seed=96, largest=0)
+    yield _far_rows(spec, needs, tile)
+    yield _far_columns(spec, needs, tile)
     yield _product(spec, needs, (tile[0] + 9, tile[1] + 6, tile[2] + 5), infinite=True, seed=99)
     yield _product(spec, needs, (tile[0] - 3, tile[1] - 1, 2 * tile[2] - 1), infinite=True, seed=98)
 
@@ -120,12 +126,49 @@ def _sizes(m: int, n: int, k: int) -> Iterator[tuple[int, int, int]]:
         yield 1, 2 * n + extra, 3 * k + extra
 
 
-def _product(spec: Spec, needs: Needs, sizes: tuple[int, int, int], *, infinite: bool, seed: int) -> Trial:
+def _far_rows(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
+    """Return the last workgroup of a product with so many rows that indices into A and C have bit 30."""
+    near = _product(spec, needs, (tile[0] - 3, tile[1] - 2, 3 * tile[2]), infinite=False, seed=95)
+    rows, columns, depth = near.scalars
+    first = 15 * (1 << 27) // (tile[0] * max(columns, depth))  # the other one's are two thirds of that
+    before = first * tile[0]
+    parts = (Part(before=before * depth * _HALF), Part(), Part(before=before * columns * _WORD))
+    return _far(near, "far-rows", (first, 0, 0), parts, (before + rows, columns, depth))
+
+
+def _far_columns(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
+    """Return the last workgroup of a product with one row and so many columns that indices into B have bit 30."""
+    near = _product(spec, needs, (1, tile[1] - 2, 2 * tile[2]), infinite=False, seed=94)
+    _, columns, depth = near.scalars
+    first = 3 * (1 << 29) // (tile[1] * depth)
+    before = first * tile[1]
+    stride = (before + columns) * _HALF
+    parts = (Part(), Part(before=before * _HALF, stride=stride), Part(before=before * _WORD))
+    return _far(near, "far-columns", (0, first, 0), parts, (1, before + columns, depth))
+
+
+def _far(
+    near: Trial, name: str, workgroup: Workgroup, parts: tuple[Part, ...], sizes: tuple[int, int, int]
+) -> FarTrial:
+    """Return a launch of one workgroup as a part of a larger one."""
+    known = {field.name: getattr(near, field.name) for field in fields(near)}
+    return FarTrial(**(known | {"name": name, "scalars": sizes}), workgroup=workgroup, parts=parts)
+
+
+def _product(
+    spec: Spec,
+    needs: Needs,
+    sizes: tuple[int, int, int],
+    *,
+    infinite: bool,
+    seed: int,
+    largest: int = _LARGEST_FACTOR,
+) -> Trial:
     """Return a product of small integers, whose sums are exact; with infinities where a neighbouring row begins."""
     m, n, k = sizes
     random = np.random.default_rng([*sizes, seed])
-    span = 2 * _LARGEST_FACTOR + 1
-    a, b = ((random.integers(0, span, size) - _LARGEST_FACTOR).astype(np.float16) for size in ((m, k), (k, n)))
+    span = 2 * largest + 1
+    a, b = ((random.integers(0, span, size) - largest).astype(np.float16) for size in ((m, k), (k, n)))
     if infinite:
         a[1::2, : max(1, k // 4)] = np.inf
         b[1::2, : max(1, n // 8)] = -np.inf

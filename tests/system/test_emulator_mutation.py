@@ -6,20 +6,24 @@ The whole campaign is ``python -m tests.mutation``; docs/emulator.md has its res
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rocmatrix.emulator.decoder import decode
+from rocmatrix.emulator.instruction import Operand, RegisterFile
 from tests.mutation.campaign import Reasons, Result, run
 from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import NUMBERS
 from tests.mutation.operators import NOTHING, Listing, Mutant, Operator, list_kernel, mutants
 from tests.mutation.subjects import Subject, gemm_subjects
 from tests.mutation.table import score, table
+from tests.mutation.unseen import Unseen
 
 pytestmark = pytest.mark.needs_llvm
 
-SAMPLE, CONTROLS = 20, 2
+SAMPLE, CONTROLS, ZEROS = 20, 2, 4
+EDGES = ((33, 96), (100, 29))
 LEAST = 0.8
 """Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/emulator.md."""
 TRIALS = ("ragged-33x65x256-nt", "exact-64x5x128", "exact-64x30x128", "exact-64x98x128", "exact-64x113x128",
@@ -36,9 +40,13 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 
 
 @pytest.fixture(scope="module")
-def results(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, ...]:
-    folder = tmp_path_factory.mktemp("results")
-    return run(subject, cache=folder / "code", results=folder / "results.jsonl", sample=SAMPLE)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("code")
+
+
+@pytest.fixture(scope="module")
+def results(subject: Subject, cache: Path) -> tuple[Result, ...]:
+    return run(subject, cache=cache, results=cache / "results.jsonl", sample=SAMPLE)
 
 
 def test_mutants_of_the_gemm_are_noticed(results: tuple[Result, ...]) -> None:
@@ -53,6 +61,24 @@ def test_no_mutant_with_wrong_numbers_is_proved_equivalent(subject: Subject, res
     asked = [mutant for mutant in mutants(subject.listing()) if mutant.key in wrong][:CONTROLS]
     assert len(asked) == CONTROLS
     assert not [str(mutant) for mutant in asked if reasons.reason(mutant)]
+
+
+def test_only_results_on_which_nothing_depends_are_unseen(
+    subject: Subject, results: tuple[Result, ...], cache: Path
+) -> None:
+    few = replace(subject, edges=lambda: (trial for trial in subject.edges() if trial.out.shape in EDGES))
+    wrong = {result.key for result in results if NUMBERS in result.noticed}
+    every = list(mutants(subject.listing()))
+    zeros = [each for each in every if each.operator is Operator.REMOVE and is_zero(each)][:ZEROS]
+    seen = [each for each in every if each.key in wrong]
+    found = Unseen(few, cache).among([*seen, *zeros])
+    assert set(found) & set(zeros), "some of them are for rows that are not stored"
+    assert not set(found) & set(seen)
+
+
+def is_zero(mutant: Mutant) -> bool:
+    instruction = mutant.instruction
+    return instruction.name == "v_mov_b32" and instruction.sources[0] == Operand(file=RegisterFile.CONSTANT, index=128)
 
 
 def words(*instructions: int) -> Listing:

@@ -1,0 +1,96 @@
+"""What dataflow has proved of registers, as terms for a symbolic machine that begins somewhere in the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import z3
+
+from rocmatrix.emulator.analysis.effects import FIRST_AGPR, FIRST_VGPR
+from rocmatrix.emulator.instruction import RegisterFile
+from tests.mutation.facts import Compared, Fact, Known, Lanes, Result, State
+from tests.mutation.symbolic import Place, SymbolicMachine
+from tests.mutation.symbols import LANES, Symbols
+from tests.mutation.terms import is_quiet
+
+_FILES = ((FIRST_AGPR, RegisterFile.AGPR), (FIRST_VGPR, RegisterFile.VGPR), (0, RegisterFile.SGPR))
+
+
+class Knowledge:
+    """Gives machines what is known at a place."""
+
+    def __init__(self, facts: Mapping[int, State], symbols: Symbols, work_items: int) -> None:
+        """Take what is known.
+
+        Args:
+            facts: before each instruction.
+            symbols: of the proof.
+            work_items: of a workgroup, along its only axis: v0 is less.
+        """
+        self._facts = facts
+        self._symbols = symbols
+        self._work_items = work_items
+
+    def give(self, place: int, machine: SymbolicMachine) -> None:
+        """Give a machine that begins at a place what is known there."""
+        facts = self._symbols.facts.all
+        for register, fact in self._facts.get(place, {}).items():
+            where = _place_of(register)
+            if isinstance(fact, int):
+                machine.registers[where] = z3.BitVecVal(fact, 32)
+            elif fact is Known.QUIET:
+                facts.append(is_quiet(machine.word(where), 32))
+            elif fact is Known.WORK_ITEM:
+                facts.append(z3.ULT(machine.word(where), self._work_items))
+            elif isinstance(fact, Result):
+                machine.registers[where] = self._result(fact, machine.generation)
+            elif isinstance(fact, Compared):  # pairs begin at even numbers
+                machine.registers[where] = self._compared(fact, machine.generation)[register % 2]
+            else:
+                machine.registers[where] = self._lanes(fact, register % 2, machine.generation)
+
+    @staticmethod
+    def _result(fact: Result, generation: int) -> z3.BitVecRef:
+        return z3.BitVec(f"{generation} {fact}", 32)
+
+    def _compared(self, fact: Compared, generation: int) -> tuple[z3.BitVecRef, z3.BitVecRef]:
+        """Return both halves of a mask, and note what its bits say."""
+        low, high = (z3.BitVec(f"{generation} {fact} {half}", 32) for half in range(2))
+        bit = z3.Extract(0, 0, z3.LShR(z3.Concat(high, low), self._symbols.lane)) == 1
+        constant, result = z3.BitVecVal(fact.constant, 32), self._result(fact.result, generation)
+        self._symbols.facts.all.append(bit == _holds(fact.name, constant, result))
+        return low, high
+
+    def _lanes(self, fact: Fact, half: int, generation: int) -> z3.BitVecRef:
+        """Return half of a mask, the same symbol for the same lanes, and note what it is a part of."""
+        made = z3.BitVec(f"{generation} {fact} {half}", 32)
+        if not isinstance(fact, Lanes):
+            return z3.BitVecVal(-1, 32) if self._work_items % LANES == 0 else made
+        around = self._lanes(fact.within, half, generation)
+        self._symbols.facts.all.append(made & ~around == 0)
+        if fact.others:
+            stay = self._lanes(replace(fact, others=False), half, generation)
+            self._symbols.facts.all.append(made == around & ~stay)
+        return made
+
+
+def _holds(name: str, one: z3.BitVecRef, other: z3.BitVecRef) -> z3.BoolRef:
+    """Return an integer comparison as the instruction makes it."""
+    condition, kind = name.removeprefix("v_cmp_").split("_")
+    if condition in ("eq", "ne"):
+        return one == other if condition == "eq" else one != other
+    signed = {"lt": one < other, "le": one <= other, "gt": one > other, "ge": one >= other}
+    unsigned = {"lt": z3.ULT, "le": z3.ULE, "gt": z3.UGT, "ge": z3.UGE}
+    return signed[condition] if kind == "i32" else unsigned[condition](one, other)
+
+
+def _place_of(register: int) -> Place:
+    first, file = next((first, file) for first, file in _FILES if register >= first)
+    return file, register - first
+
+
+def register_of(place: Place) -> int:
+    """Return a register's number in ``analysis.effects``."""
+    file, index = place
+    return next(first for first, each in _FILES if each is file) + index

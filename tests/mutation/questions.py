@@ -1,0 +1,48 @@
+"""What Z3 is asked about two terms."""
+
+from __future__ import annotations
+
+import z3
+
+from tests.mutation.symbols import Symbols
+
+_EFFORT = 400_000
+"""Z3's own measure of work (``rlimit``) for one question: the same on every machine, unlike seconds."""
+
+
+class Questions:
+    """Questions of one proof.
+
+    Attributes:
+        where: what holds on the path that is followed.
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        """Take the symbols, of which facts may become known later."""
+        self._facts = symbols.facts.all
+        self._given = 0
+        self._solver = z3.Solver()
+        self._solver.set("rlimit", _EFFORT)
+        self.where: list[z3.BoolRef] = []
+
+    def are_equal(self, one: z3.ExprRef, other: z3.ExprRef, where: z3.BoolRef | None = None) -> bool:
+        """Say whether two terms are proved to be equal on this path, at least where a condition holds."""
+        if one.eq(other):
+            return True
+        if one.sort() != other.sort():
+            return False
+        self._solver.add(*self._facts[self._given :])
+        self._given = len(self._facts)
+        self._solver.push()
+        self._solver.add(*self.where, *([] if where is None else [where]), one != other)
+        answer = self._solver.check()
+        self._solver.pop()
+        return bool(answer == z3.unsat)
+
+    def are_always_equal(self, one: z3.ExprRef, other: z3.ExprRef) -> bool:
+        """Say whether two terms are proved to be equal on all paths from where the proof begins."""
+        where, self.where = self.where, []
+        try:
+            return self.are_equal(one, other)
+        finally:
+            self.where = where
