@@ -53,6 +53,9 @@ def test_a_gpu_is_refused_plainly_and_nothing_is_checked_instead(out: Path) -> N
         (("--budget", "0"), ("'0' is neither",)),
         (("--seed", "-1"), ("not a whole number from 0",)),
         (("--on", "cpu"), ("auto", "emulator", "gpu")),
+        (("--gpu", "first"), ("'first' is not a whole number from 0",)),
+        (("--image", ""), ("'' is not the name of an image",)),
+        (("--image", "-it"), ("expected one argument",)),
     ],
 )
 def test_bad_input_gets_one_message(out: Path, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
