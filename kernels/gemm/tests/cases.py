@@ -274,4 +274,11 @@ def tile_cases() -> Iterator[Case]:
         )
 
 
-CASES: list[Case] = [*normal_cases(), *special_cases(), *edge_cases(), *tile_cases()]
+def narrow_cases() -> Iterator[Case]:
+    """Operands of two and three rows: most of what a workgroup might load lies behind their ends."""
+    for shape in ((3, 2, 2 * SCALE_BLOCK), (2, 3, 2 * SCALE_BLOCK)):
+        for layouts in map("".join, itertools.product(LAYOUTS, repeat=2)):
+            yield make_case("narrow", shape, layouts)
+
+
+CASES: list[Case] = [*normal_cases(), *special_cases(), *edge_cases(), *tile_cases(), *narrow_cases()]
