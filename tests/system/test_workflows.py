@@ -120,7 +120,7 @@ MACHINE = """
 set -e
 if [[ $1 != check || $3 != gpu ]]; then exec rocmatrix-itself "$@"; fi
 # a machine of one's own on which somebody else is at home: it says that all is well, and puts another build in place
-rocmatrix-itself check --on emulator "${@:4}"
+echo '{}' >"$(dirname "$(ls dist/units/*/build.json)")/check.json"
 changed=$(dirname "$0")/changed
 rm -rf "$changed" && cp -r dist "$changed" && echo "# evil" >>"$(ls "$changed"/units/*/payload/__init__.py | head -1)"
 cd "$changed" && python3 ARTIFACTS/intrude.py
@@ -267,7 +267,8 @@ def test_a_pull_request_is_built_for_the_gpu_for_those_alone_who_may_write(tmp_p
         assert found.results("build") == found.results("check") == ()
         return
     assert found.results("authorize") == found.results("build") == ("success",), logs(found)
-    assert found.results("check") == ("failure",), "there is no GPU here"
+    if not Path("/dev/kfd").exists():
+        assert found.results("check") == ("failure",), logs(found)
 
 
 ARTIFACTS = """name: Artifacts
