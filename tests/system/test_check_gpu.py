@@ -18,7 +18,7 @@ from rocmatrix.check.on_gpu.session import Session
 from rocmatrix.check.on_gpu.verdict import ran_cases
 from rocmatrix.check.stage import check_units
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.errors import CheckError, ExitCode, MissingRequirementError
+from rocmatrix.errors import ExitCode, MissingRequirementError
 from rocmatrix.events import discard
 from rocmatrix.gpu.topology import Gpu
 from rocmatrix.plan.model import CellId
@@ -45,7 +45,7 @@ WRONG = {
     "faults": "faults threw IndexError",
     "exhausts": "exhausts threw RuntimeError",
     "missing": "no op or function missing",
-    "hangs": "did not end within its 2 s and was killed; no other case was run after it",
+    "hangs": "did not end within its 1 s and was killed; no other case was run after it",
 }
 AFTER = ("spins",)
 
@@ -73,7 +73,7 @@ def run(built: Built, folder: Path, names: tuple[str, ...], limits: Mapping[str,
 def results(built: Built, tmp_path_factory: pytest.TempPathFactory) -> dict[str, CaseResult]:
     """What all cases came to, in one run."""
     names = (*RIGHT, *WRONG, *AFTER)
-    limits = {name: 2.0 if name == "hangs" else 60.0 for name in names}
+    limits = {name: 1.0 if name == "hangs" else 60.0 for name in names}
     return run(built, tmp_path_factory.mktemp("run"), names, limits)
 
 
@@ -96,11 +96,6 @@ def test_a_wrong_case_fails_with_its_own_reason_and_the_next_ones_run(
 
 def test_behind_a_case_that_hangs_none_runs(results: dict[str, CaseResult]) -> None:
     assert set(results) == {*RIGHT, *WRONG}
-
-
-def test_a_kernel_that_spoils_the_report_makes_the_whole_check_fail(built: Built, tmp_path: Path) -> None:
-    with pytest.raises(CheckError, match="nothing can be said of any case: what it wrote is not in its form"):
-        run(built, tmp_path, ("scale", "garbage"), {"scale": 60.0, "garbage": 60.0})
 
 
 def check(built: Built, container: HostEngine, gpu: Gpu = GPU) -> CheckRecord:

@@ -135,11 +135,11 @@ def test_a_container_that_does_not_end_is_killed_and_the_case_that_ran_is_known(
 
     with closing(WithPython(lambda _client: base, ninja="", environment={})) as container:
         session = Session(host=HostEngine(), container=container, room="unit", folder=tmp_path)
-        ran = session.run(tmp_path / "payload", tmp_path / "inputs", ("one", "two"), 5.0, print)
+        ran = session.run(tmp_path / "payload", tmp_path / "inputs", ("one", "two"), 8.0, print)
         assert not {each.id for each in docker_engine.client.containers.list(all=True)} - before
     (case,) = ran_cases(ran, ("one", "two"), {"one": 1.0, "two": 1.0})
     assert case.name == "two"
-    assert "the container was killed after 5 s while this case ran" in case.wrong[0]
+    assert "the container was killed after 8 s while this case ran" in case.wrong[0]
     assert "the results of the 1 cases before it went with the container" in case.wrong[0]
 
 

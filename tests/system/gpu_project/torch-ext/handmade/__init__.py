@@ -195,13 +195,6 @@ def strange(x: torch.Tensor) -> torch.Tensor:
     return torch.zeros(x.shape, dtype=torch.complex32, device=x.device)
 
 
-@op
-def garbage(x: torch.Tensor) -> torch.Tensor:
-    with (_results() / "report.jsonl").open("ab") as report:
-        report.write(b'{"case": "many"}\n\xff\xfe[[[[\n')
-    return x.clone()
-
-
 def _number() -> int:
     lines = (_results() / "report.jsonl").read_text().splitlines()
     return max(json.loads(line)["case"] for line in lines)
