@@ -72,8 +72,8 @@ def test_a_small_budget_names_what_it_left_out_and_a_device_is_played(out: Path)
     record = unit["check"]
     assert (record["device"], record["seed"], record["tested"]) == ("mi300x-cpx", 3, "emulated")
     assert 1 <= len(record["cases"]) < 10
-    assert len(record["cases"]) + len(record["left_out"]) == 54
-    assert f"{len(record['left_out'])} of 54 cases left out by the budget" in record["reason"]
+    assert len(record["cases"]) + len(record["left_out"]) == 74
+    assert f"{len(record['left_out'])} of 74 cases left out by the budget" in record["reason"]
     assert all(case["passed"] and case["share"] == 1.0 and case["instructions"] > 0 for case in record["cases"])
     assert {case["matrix"] for case in record["cases"]} <= {"fast", "exact"}
     assert "check chose the emulator (--on auto)" in done.stderr
