@@ -20,7 +20,7 @@ from rocmatrix.check.cases_file import TESTS_FOLDER, cases_digest, read_cases
 from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.digest import Digest
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.errors import CheckError, ExitCode, InputError
+from rocmatrix.errors import CheckError, ExitCode, InputError, MissingRequirementError
 from rocmatrix.events import Emit, Stage, State, UnitFinished, UnitProgress, UnitStarted
 from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.records import CaseResult, CheckRecord, GpuRun, Outcome, Tested
@@ -69,6 +69,7 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
 
     Raises:
         InputError: with ``strict``, what is wrong with such a payload.
+        MissingRequirementError: what the first unit lacks that the executor could not run for that; others are checked.
     """
     kernels = {unit.kernel for unit in units}
     cases = {name: replace(_read_cases(plan, name, source_root, store), strict=strict) for name in kernels}
@@ -83,13 +84,19 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
 def _side_by_side(
     units: Sequence[Unit], check: Callable[[Unit], CheckRecord | None], executor: Executor | None
 ) -> list[CheckRecord | None]:
-    """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others."""
+    """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others.
+
+    What one unit lacks, the right image for example, others need not: they are finished before it is raised.
+    """
     with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="check") as pool:
         futures = [pool.submit(check, unit) for unit in units]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            for future in [future for future in futures if future.done() and future.exception()]:
-                future.result()
+            pending = set(futures)
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    if not isinstance(future.exception(), MissingRequirementError):
+                        future.result()
         except BaseException:
             if executor:
                 executor.interrupt()

@@ -1,5 +1,7 @@
 """The stage check: cases are read and validated apart from the run, and what nobody ran is untested."""
 
+import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +10,11 @@ import pytest
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
 from rocmatrix.check.stage import NO_CASES, check_units
-from rocmatrix.errors import CheckError, ExitCode, InputError
+from rocmatrix.errors import CheckError, ExitCode, InputError, MissingRequirementError
 from rocmatrix.events import Event, Stage, State, UnitFinished, UnitProgress, discard
-from rocmatrix.plan.model import Plan, Unit
+from rocmatrix.plan.model import Plan, Unit, UnitId
 from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
-from rocmatrix.store import Store
+from rocmatrix.store import Absent, Store
 from tests.unit.conftest import UNIT
 
 GOOD = """
@@ -267,3 +269,30 @@ def test_seed_device_and_detectors_are_in_the_record(project: Project) -> None:
     project.write_cases(GOOD)
     record = project.check(Telling())
     assert (record.device, record.seed, record.detectors) == ("mi300x-cpx", 7, ("waits",))
+
+
+def test_what_one_unit_lacks_does_not_stop_the_others_and_is_raised_after_them(project: Project) -> None:
+    class Lacking(CountingExecutor):
+        def run(
+            self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+        ) -> Execution:
+            if unit.id != UNIT:
+                lacks.set()
+                raise MissingRequirementError("its image is another one")
+            assert lacks.wait(30)
+            return super().run(unit, payload, tests, cases, progress=progress)
+
+    lacks = threading.Event()
+    project.write_cases(GOOD)
+    (unit,) = project.plan.units
+    other = replace(unit, id=UnitId("gemm.other"))
+    shutil.copytree(project.store.unit_folder(UNIT), project.store.unit_folder(other.id))
+    executor = Lacking()
+    project.plan = replace(project.plan, units=(other, unit))
+    with pytest.raises(MissingRequirementError, match="its image is another one"):
+        project.check(executor)
+    assert not executor.interrupted
+    record = project.store.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert record.outcome is Outcome.PASSED
+    assert isinstance(project.store.read_record(other.id, CheckRecord), Absent)
