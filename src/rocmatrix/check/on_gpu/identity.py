@@ -70,8 +70,9 @@ def _require_gpu(found: Found, gfx: str, image: str) -> None:
     """Refuse a torch that sees no GPU, several, one that does not work, or one of another name than the driver's."""
     if found.devices != 1:
         seen = "no GPU" if found.devices < 1 else f"{found.devices} GPUs"
+        said = f": {found.problem}" if found.problem else ""
         raise MissingRequirementError(
-            f"torch {found.torch} sees {seen} where it was given one ({gfx})",
+            f"torch {found.torch} sees {seen} where it was given one ({gfx}){said}",
             where=image,
             fix="See `rocmatrix doctor --gpu`. A driver that is too old for the image's ROCm, and groups that do not"
             " fit, look like this.",

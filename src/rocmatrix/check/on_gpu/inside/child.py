@@ -35,10 +35,11 @@ class WrongError(Exception):
 def look(device: str) -> Found:
     """Return which torch and which GPU there are, after a first small kernel has run."""
     gpu = device == "cuda"
-    count = torch.cuda.device_count() if gpu else 0
-    found = {"torch": str(torch.__version__), "hip": torch.version.hip, "cuda": torch.version.cuda, "devices": count}
-    problem = None
+    found = {"torch": str(torch.__version__), "hip": torch.version.hip, "cuda": torch.version.cuda, "devices": 0}
+    problem, count = None, 0
     try:
+        count = _count() if gpu else 0
+        found["devices"] = count
         if count:
             properties = torch.cuda.get_device_properties(0)
             arch, memory = str(getattr(properties, "gcnArchName", "")), int(properties.total_memory)
@@ -49,6 +50,16 @@ def look(device: str) -> Found:
     except Exception as err:  # noqa: BLE001 - whatever it is, this GPU cannot be used
         problem = one_line(err)
     return Found(**found, problem=problem)
+
+
+def _count() -> int:
+    """Return how many GPUs the runtime can use.
+
+    ``torch.cuda.device_count`` asks AMD's management library where there is one, and that may count GPUs that the
+    container has no right to.
+    """
+    counts = getattr(torch._C, "_cuda_getDeviceCount", None)  # noqa: SLF001 - what torch itself asks otherwise
+    return int(counts()) if counts else 0
 
 
 def main(payload: Path, inputs: Path, results: Path, first: int, news: int) -> None:
