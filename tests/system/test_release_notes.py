@@ -39,31 +39,28 @@ def test_it_is_the_last_one_on_the_hub_that_was_not_withdrawn(hub: RunningHub, s
     assert before(hub, changed, "v2.2.0") == "v2.0.0"
 
 
-def test_a_tag_that_is_no_release_is_refused(hub: RunningHub, source: Source) -> None:
+def test_notes_of_a_github_release_say_it_or_that_it_is_the_first(
+    hub: RunningHub, source: Source, tmp_path: Path
+) -> None:
     release(hub, source)
+    assert notes(hub, source, tmp_path, "v2.0.0") == f"    v2.0.0 is the first release of version 2 of {REPOSITORY}\n"
+    text = notes(hub, source, tmp_path, "v2.3.0")
+    assert text.startswith(f"    compared with v2.0.0 of {REPOSITORY}:\n")
+    assert all(line.startswith("    ") for line in text.splitlines())
     with pytest.raises(InputError, match="is no release"):
         before(hub, source, "latest")
 
 
-@pytest.mark.parametrize(
-    ("tag", "first"),
-    [
-        ("v2.0.0", f"    v2.0.0 is the first release of version 2 of {REPOSITORY}"),
-        ("v2.3.0", "    compared with v2.0.0"),
-    ],
-)
-def test_notes_of_a_github_release_say_it(
-    hub: RunningHub, source: Source, tmp_path: Path, tag: str, first: str
-) -> None:
-    release(hub, source)
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin/rocmatrix"
+def notes(hub: RunningHub, source: Source, folder: Path, tag: str) -> str:
+    """Run the script of the action, with rocmatrix itself, and return what it wrote."""
+    program = folder / "bin/rocmatrix"
+    program.parent.mkdir(exist_ok=True)
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}/src" exec "{sys.executable}" -P -m rocmatrix "$@"\n')
     program.chmod(0o755)
-    variables = {**hub.environment(), "TAG": tag, "SET": str(source.store.root), "RUNNER_TEMP": str(tmp_path)}
+    variables = {**hub.environment(), "TAG": tag, "SET": str(source.store.root), "RUNNER_TEMP": str(folder)}
     variables["PATH"] = f"{program.parent}{os.pathsep}{variables['PATH']}"
     done = subprocess.run(["bash", str(SCRIPT)], env=variables, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    notes = (tmp_path / "release-notes.md").read_text()
-    assert notes.startswith(first)
-    assert all(line.startswith("    ") for line in notes.splitlines())
+    first, *_, last = done.stdout.splitlines()
+    assert (first.startswith("::stop-commands::"), last) == (True, f"::{first.rpartition(':')[2]}::")
+    return (folder / "release-notes.md").read_text()

@@ -23,6 +23,7 @@ from tests.system.private_sigstore import running_sigstore, trust_file
 from tests.system.workflow_repository import write_kernel
 from tests.system.workflow_runs import (
     GH,
+    ONE_ROCM,
     ROOT,
     SECONDS,
     SOURCE,
@@ -63,7 +64,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Released]:
     folder = tmp_path_factory.mktemp("released")
     own = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
     watch = (ROOT / ".github/workflows/watch.yml").read_text(encoding="utf-8")
-    repository = write_kernel(folder / "scale", "scale", caller=own, others={"watch.yml": watch})
+    repository = write_kernel(folder / "scale", "scale", caller=own, matrix=ONE_ROCM, others={"watch.yml": watch})
     plan = load_plan(repository / "matrix.yaml", toolchain=None)
     with running_sigstore() as sigstore, on_stage(folder, repository) as (stage, hub):
         sigstore.workflow, sigstore.sources = SIGNER, SOURCE
@@ -86,9 +87,9 @@ def test_a_pushed_tag_goes_through_every_job(released: Released) -> None:
     }
     assert found == {
         "plan": ("success",),
-        "build": ("success", "success"),
+        "build": ("success",),
         "digests": ("success",),
-        "check": ("success", "success"),
+        "check": ("success",),
         "collect": ("success",),
         "release": ("success",),
         "gate": ("success",),
@@ -99,7 +100,7 @@ def test_a_pushed_tag_goes_through_every_job(released: Released) -> None:
 
 def test_every_promised_user_gets_the_variant_that_was_planned(released: Released) -> None:
     assert {f"torch{got.torch}-rocm{got.rocm}": got.variant for got in released.users} == promised(released.plan)
-    assert len(released.users) == 5
+    assert len(released.users) == 3
     assert released.tags == ["v1.0.0"]
 
 
@@ -145,11 +146,10 @@ def test_at_night_what_was_released_holds_and_loads_on_the_newest_torch(released
     run = watched(released, tmp_path, name=SOURCE)
     said = run.said("What was published")
     assert run.results("published") == ("success",), said
-    assert said.count(f": audit passed, signature good, by {SIGNER}") == 2
+    assert f": audit passed, signature good, by {SIGNER}" in said
     assert "torch 2.13 on ROCm 7.1 gets torch-stable-abi210-rocm71-x86_64-linux" in said
-    assert "torch 2.13 on ROCm 7.2 gets torch-stable-abi210-rocm72-x86_64-linux" in said
-    assert said.count("::scale; a stand-in for HIP)") == 2
-    assert f"2 variants of 2 loaded on torch {torch.__version__}, a build without ROCm; nothing was launched" in said
+    assert "::scale; a stand-in for HIP)" in said
+    assert f"1 variant of 1 loaded on torch {torch.__version__}, a build without ROCm; nothing was launched" in said
     assert "watch acme/scale: holds" in said
 
 
@@ -160,6 +160,6 @@ def test_a_release_that_another_repository_signed_is_red_and_nothing_of_it_is_im
     run = watched(released, tmp_path, name="eve/source")
     said = run.said("What was published")
     assert run.results("published") == ("failure",), said
-    assert said.count("::error title=watch::acme/scale@v1/build/") == 2
+    assert "::error title=watch::acme/scale@v1/build/" in said
     assert f"signed by {SIGNER}" in said
-    assert said.count("passed over: its audit failed: nothing of it is run") == 2
+    assert "passed over: its audit failed: nothing of it is run" in said

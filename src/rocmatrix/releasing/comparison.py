@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocmatrix.audit.difference import AuditDifference, difference
-from rocmatrix.audit.kernel_audit import audit_anything
+from rocmatrix.audit.kernel_audit import AuditSet, audit_anything
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.text import quote
@@ -87,27 +87,31 @@ def compare_with(
     opened = open_hub(hub, kernel.repo_id, transport)
     with opened as there, tempfile.TemporaryDirectory(prefix="rocmatrix-diff-") as folder:
         view = glance(there, kernel.repo_id)
-        if before:
-            this = published_tag
-            published_tag = _last_before(this, view) or ""
-            if not published_tag:
-                return NothingBefore(kernel=kernel.name, repository=kernel.repo_id, before=this, version=kernel.version)
-        commit = _commit_of(published_tag, view)
-        earlier_variants = variants_of(view.tree(commit))
-        view.download(commit, [path for path in view.tree(commit) if path.startswith(f"{BUILD}/")], Path(folder))
-        earlier = replace(audit_anything(Path(folder)), path=f"{kernel.repo_id}@{published_tag}")
-    now = store.kernel_folder(kernel.name)
+        chosen = _last_before(published_tag, view) if before else published_tag
+        if chosen is None:
+            return NothingBefore(
+                kernel=kernel.name, repository=kernel.repo_id, before=published_tag, version=kernel.version
+            )
+        names, earlier = _fetched(view, chosen, Path(folder))
     after = tuple(sorted(path.name for path in store.variants_folder(kernel.name).glob("*")))
     pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in load_compat().pairs for rocm in row.rocm)
-    old, new = served(pairs, earlier_variants), served(pairs, after)
+    old, new = served(pairs, names), served(pairs, after)
     return Comparison(
         kernel=kernel.name,
         repository=kernel.repo_id,
-        tag=published_tag,
+        tag=chosen,
         gained=_sorted(new - old),
         lost=_sorted(old - new),
-        binaries=difference(audit_anything(now), earlier),
+        binaries=difference(audit_anything(store.kernel_folder(kernel.name)), earlier),
     )
+
+
+def _fetched(view: View, tag: str, folder: Path) -> tuple[tuple[str, ...], AuditSet]:
+    """Return the names of the variants of a release, and the audit of them in a folder that they are fetched into."""
+    commit = _commit_of(tag, view)
+    tree = view.tree(commit)
+    view.download(commit, [path for path in tree if path.startswith(f"{BUILD}/")], folder)
+    return variants_of(tree), replace(audit_anything(folder), path=f"{view.repository}@{tag}")
 
 
 def _last_before(tag: str, view: View) -> str | None:

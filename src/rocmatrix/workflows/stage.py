@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,15 +87,10 @@ def set_stage(
     repository = _copy(workflow, scratch / "repository", tag)
     _git(repository, "remote", "add", GITHUB_REMOTE, f"https://github.com/{name}.git")
     text = workflow.read_text(encoding="utf-8")
-    own = Used(repository=TOOLKIT, ref=_SELF_REF)
-    toolkit_folder = scratch / "toolkit"
-    called = {each for each in used_by(text) if each.repository == TOOLKIT} or {own}
-    for number, each in enumerate(sorted(called, key=lambda one: one.ref)):
-        folder = toolkit_folder / str(number)
-        lay_out_toolkit(toolkit or toolkit_source(), folder, each)
-    folders = {each: toolkit_folder / str(number) for number, each in enumerate(sorted(called, key=lambda o: o.ref))}
+    called = {each for each in used_by(text) if each.repository == TOOLKIT} or {Used(repository=TOOLKIT, ref=_SELF_REF)}
+    folders = _toolkits(called, toolkit or toolkit_source(), scratch / "toolkit")
     text = with_self(text, min(called, key=lambda one: one.ref))
-    texts = [text, *(path.read_text(encoding="utf-8") for path in toolkit_folder.rglob("*.yml"))]
+    texts = [text, *(path.read_text(encoding="utf-8") for path in (scratch / "toolkit").rglob("*.yml"))]
     used = frozenset().union(*map(used_by, texts)) - called
     (scratch / "workflows").mkdir()
     (scratch / "workflows" / workflow.name).write_text(text, encoding="utf-8")
@@ -106,6 +101,15 @@ def set_stage(
         commands=_commands(scratch / "commands"),
         workflow=scratch / "workflows" / workflow.name,
     )
+
+
+def _toolkits(called: Iterable[Used], source: Path, into: Path) -> dict[Used, Path]:
+    """Lay the toolkit out for each revision that a workflow calls it at, and return where."""
+    folders = {}
+    for number, each in enumerate(sorted(called, key=lambda one: one.ref)):
+        folders[each] = into / str(number)
+        lay_out_toolkit(source, folders[each], each)
+    return folders
 
 
 def toolkit_source() -> Path:
