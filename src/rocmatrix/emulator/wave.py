@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmatrix.cases import Array
-from rocmatrix.emulator import matrix_unit
 from rocmatrix.emulator.algebra import U32, Kind, Value
 from rocmatrix.emulator.descriptor import Mode
-from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
+from rocmatrix.emulator.instruction import Instruction, Operand
 from rocmatrix.emulator.lanes import DTYPES, Lanes, constant
+from rocmatrix.emulator.matrix_registers import execute_matrix
 from rocmatrix.emulator.memory import LocalMemory, Memory
 from rocmatrix.emulator.numerics import DEFAULT_NUMERICS
 from rocmatrix.emulator.observer import Observer
@@ -25,14 +24,11 @@ from rocmatrix.emulator.registers import (
     SHARED_APERTURE,
     Bools,
     Registers,
-    Words,
     array_of,
 )
 from rocmatrix.emulator.reports import AccessError, FaultKind, UnsupportedError, WaveId
 from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import WAVE, Combine, Space
-from rocmatrix.emulator.semantics.matrix import MATRIX, MatrixOperation
-from rocmatrix.emulator.semantics.operands import constant_operand
 
 if TYPE_CHECKING:
     from rocmatrix.emulator.pending import Pending
@@ -266,33 +262,7 @@ class Wave(Registers):
 
     def matrix(self, instruction: Instruction) -> None:
         """Execute a matrix instruction."""
-        operation = MATRIX[instruction.name]
-        a, b, c = instruction.sources
-        total = self._accumulator(instruction, operation, c)
-        bits, exact = instruction.matrix or MatrixBits(), self.numerics.exact_matrix
-        result = matrix_unit.multiply(operation, bits, self._words(a), self._words(b), total, exact=exact)
-        destination = instruction.destinations[0]
-        words = result.view(np.uint32)
-        if operation.result == "f64":
-            pairs = result.view(np.uint64)
-            words = np.empty((2 * operation.results, WAVE), dtype=np.uint32)
-            words[0::2], words[1::2] = pairs, pairs >> np.uint64(32)
-        self.file(destination)[destination.index : destination.index + len(words)] = words
-
-    def _words(self, operand: Operand) -> Words:
-        return self.file(operand)[operand.index : operand.index + operand.count]
-
-    def _accumulator(self, instruction: Instruction, operation: MatrixOperation, operand: Operand) -> Array:
-        """Return C as it lies in registers; a constant is the same everywhere."""
-        dtype = matrix_unit.result_dtype(operation)
-        if operand.file is RegisterFile.CONSTANT:
-            kind = next(kind for kind, held in DTYPES.items() if held == dtype)
-            value = array_of(constant_operand(self, instruction, operand.index, kind))
-            return np.full((operation.results, WAVE), value[0], dtype=dtype)
-        words = self._words(operand)
-        if operation.result == "f64":
-            return matrix_unit.elements(operation.a, words)
-        return words.view(dtype).copy()
+        execute_matrix(self, instruction)
 
 
 def _octets(value: Value) -> NDArray[np.uint8]:

@@ -136,8 +136,8 @@ class HipLibrary:
         except Exception as err:  # noqa: BLE001 - C cannot let it through; check() raises it
             self._failure = err
             return LAUNCH_FAILURE
-        try:
-            launch = Launch(
+        return self._started(
+            lambda: Launch(
                 code_object=data,
                 kernel=metadata.name,
                 grid=grid.contents.triple(),
@@ -145,13 +145,19 @@ class HipLibrary:
                 dynamic_lds=shared,
                 stream=stream or 0,
                 arguments=_arguments(metadata, pointers, buffer, buffer_size),
-            )
-            self._execute(launch, code_object)
+            ),
+            code_object,
+        )
+
+    def _started(self, make: Callable[[], Launch], code_object: CodeObject) -> int:
+        """Execute a launch, once its arguments are read; return what the runtime says of it."""
+        try:
+            self._execute(make(), code_object)
         except InputError as err:
             return self._remark(INVALID_CONFIGURATION, str(err))
         except (FaultError, UnsupportedError) as err:
             self._failure = err  # the launch itself was fine: a device tells later
-        except Exception as err:  # noqa: BLE001 - as above
+        except Exception as err:  # noqa: BLE001 - C cannot let it through; check() raises it
             self._failure = err
             return LAUNCH_FAILURE
         return SUCCESS

@@ -130,8 +130,12 @@ class Host:
             UnsupportedError: something is beyond what is emulated.
         """
         schema, function = self._schema(operator, len(values)), self._function(operator)
-        seed = self._options.seed if seed is None else seed
-        self._begin(undefined, replace(self._options, numerics=numerics, seed=seed, delivery=delivery))
+        options = replace(self._options, numerics=numerics, delivery=delivery)
+        self._begin(undefined, options if seed is None else replace(options, seed=seed))
+        return self._called(schema, function, values)
+
+    def _called(self, schema: Schema, function: int, values: Mapping[str, Array]) -> Call:
+        """Call an operator's function, and return what it came to."""
         tensors: dict[str, int] = {}
         results: list[int] = []
         try:

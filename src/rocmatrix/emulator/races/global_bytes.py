@@ -100,23 +100,25 @@ def access(
     numbers = np.flatnonzero(lanes)
     start = (addresses[numbers] - np.uint64(allocation.address)).astype(np.int64)
     places = start[:, None] + np.arange(size)
-    atomic = wave.current.issue.atomic
-    if wave.current.issue.scope >= Scope.WORKGROUP and reads and (wave.current.issue.returns or not atomic):
+    issue, atomic = wave.current.issue, wave.current.issue.atomic
+    if issue.scope >= Scope.WORKGROUP and reads and (issue.returns or not atomic):
         _learn(wave, table[places.ravel(), 0])
     judged = _judge(wave, table[places])
-    bad = ~judged.ordered & ~judged.excused
-    writes = values is not None or atomic
+    bad, writes = ~judged.ordered & ~judged.excused, values is not None or atomic
     if not writes:
         bad[:, :, 1:] &= stamps.wrote(judged.stamps[:, :, 1:])
     if values is not None:
         bad[:, :, 0] &= (allocation.data[places] != values[numbers]) & first_writes(places)
         report_collision(wave, Space.GLOBAL, numbers, addresses, places, values[numbers])
-    for row, _, slot in np.argwhere(bad):
-        stamp = int(judged.stamps[row, _, slot])
-        earlier = Party(wave=stamps.wave_of(stamp), place=stamps.place_of(stamp), writes=bool(stamp & 1))
+    for row, byte, slot in np.argwhere(bad):
         lane = int(numbers[row])
-        wave.report(Space.GLOBAL, lane, int(addresses[lane]), writes=writes, earlier=earlier)
+        left = int(judged.stamps[row, byte, slot])
+        wave.report(Space.GLOBAL, lane, int(addresses[lane]), writes=writes, earlier=_party(left))
     _remember(wave, table, places, judged, writes=writes)
+
+
+def _party(stamp: int) -> Party:
+    return Party(wave=stamps.wave_of(stamp), place=stamps.place_of(stamp), writes=bool(stamp & 1))
 
 
 def _learn(wave: ReferenceWave, found: Stamps) -> None:

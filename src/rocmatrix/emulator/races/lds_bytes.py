@@ -67,16 +67,20 @@ def access(
         bad[:, :, 0] &= (wave.wave.lds.data[0][places] != values[numbers]) & first_writes(places)
         report_collision(wave, Space.LDS, numbers, addresses, places, values[numbers])
     for row, byte, slot in np.argwhere(bad):
-        place = places[row, byte]
-        stamp = int(table.others[slot - 1, place] if slot else table.writes[place])
-        agent = stamps.lds_agent_of(stamp) % group.count
-        wrote = slot == 0 or slot > group.count
-        earlier = Party(wave=group.first + agent, place=stamps.lds_place_of(stamp), writes=bool(wrote))
-        lane = int(numbers[row])
+        lane, earlier = int(numbers[row]), _party(wave, int(places[row, byte]), int(slot))
         wave.report(Space.LDS, lane, int(addresses[lane]), writes=writes, earlier=earlier)
     mine = wave.number + (group.count if atomic else 0)
     changed: Stamps = table.writes if writes and not atomic else table.others[mine]
     changed[places] = np.uint64(wave.current.lds_stamp)
+
+
+def _party(wave: ReferenceWave, place: int, slot: int) -> Party:
+    """Return who has left a stamp: slot 0 is the plain write, then ``LdsBytes.others``."""
+    group, table = wave.group, wave.lds
+    stamp = int(table.others[slot - 1, place] if slot else table.writes[place])
+    agent = stamps.lds_agent_of(stamp) % group.count
+    wrote = slot == 0 or slot > group.count
+    return Party(wave=group.first + agent, place=stamps.lds_place_of(stamp), writes=wrote)
 
 
 def _conflicting(wave: ReferenceWave, places: NDArray[np.int64], *, writes: bool) -> Bools:
