@@ -15,7 +15,7 @@ from rocmatrix.emulator.code_object import CodeObject, read_code_object
 from rocmatrix.emulator.delivery import CAPACITY, Delivery
 from rocmatrix.emulator.device import Device, Execution, Options
 from rocmatrix.emulator.hidden_arguments import Geometry
-from rocmatrix.emulator.reports import Detector
+from rocmatrix.emulator.reports import Detector, FaultKind
 from rocmatrix.emulator.translator.program import Translator
 from tests.system.emulator_analysis_assembly import assemble
 from tests.system.emulator_compiler import compile_device
@@ -136,12 +136,26 @@ KERNELS = {
     ),
 }  # fmt: skip
 
+_DECIDES = "v_readfirstlane_b32 s8, v9; s_cmp_lg_u32 s8, 0; s_cbranch_scc1 %=_on; %=_on: v_mov_b32 v3, 7"
+UNDEFINED = {
+    # out holds nothing yet: what arrives late is undefined too, and where it is from is known then
+    "loads_what_nothing_wrote": ("global_load_dword v9, v1, s[6:7]; s_waitcnt vmcnt(0); " + _DECIDES, {EARLY, LATE}),
+    # v9 holds nothing until its load has arrived
+    "uses_what_has_not_arrived": ("global_load_dword v9, v1, s[4:5]; " + _DECIDES, {LATE}),
+    "uses_what_has_arrived": ("global_load_dword v9, v1, s[4:5]; s_waitcnt vmcnt(0); " + _DECIDES, set[Delivery]()),
+}
+"""Code in which a branch depends on v9, and with which delivery that is undefined."""
+NAMES = [*KERNELS, *UNDEFINED]
+
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> CodeObject:
     """One kernel, whose last argument chooses what it does: what is reached together is translated together."""
-    choice = [f"s_cmp_eq_u32 s10, {number}; s_cbranch_scc1 {name}" for number, name in enumerate(KERNELS)]
-    bodies = [f"{name}: {kernel.body}{_END}".replace("%=", name) for name, kernel in KERNELS.items()]
+    choice = [f"s_cmp_eq_u32 s10, {number}; s_cbranch_scc1 {name}" for number, name in enumerate(NAMES)]
+    texts = {name: kernel.body for name, kernel in KERNELS.items()} | {
+        name: text for name, (text, _) in UNDEFINED.items()
+    }
+    bodies = [f"{name}: {text}{_END}".replace("%=", name) for name, text in texts.items()]
     text = "; ".join([_BEGIN, *choice, "s_endpgm", *bodies])
     return assemble({"kernel": text}, tmp_path_factory.mktemp("delivery"), pointers=3)
 
@@ -153,7 +167,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 def _launch(device: Device, code: CodeObject, name: str, options: Options) -> tuple[Array, Execution]:
     words, out = put(device, "in", _WORDS), device.memory.allocate(256, "out", written=False)
-    arguments = struct.pack("<3Q", words.address, out.address, list(KERNELS).index(name))
+    arguments = struct.pack("<3Q", words.address, out.address, NAMES.index(name))
     geometry = Geometry(grid=(1, 1, 1), block=(64, 1, 1))
     execution = device.launch(device.load(code), "kernel", geometry, arguments, options=options)
     return out.data.view(np.uint32).copy(), execution
@@ -171,6 +185,16 @@ def test_both_executors_deliver_as_early_and_as_late_as_waits_allow(
             assert got.tolist() == want.tolist(), (delivery, tracked)
         assert results[0][1] == results[1][1]
         assert not results[0][1].findings
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_what_has_not_arrived_is_not_defined(name: str, code: CodeObject, translator: Translator) -> None:
+    for delivery in (EARLY, LATE):
+        options = Options(delivery=delivery, detectors=UNWRITTEN)
+        results = [_launch(device, code, name, options)[1].findings for device in (Device(), Device(translator))]
+        kinds = [(fault.kind, fault.instruction and fault.instruction.name) for fault in results[0]]
+        assert kinds == [(FaultKind.UNWRITTEN, "s_cbranch_scc1")] * (delivery in UNDEFINED[name][1])
+        assert [fault.detail for fault in results[0]] == [fault.detail for fault in results[1]]
 
 
 def test_compiled_programs_do_not_depend_on_it(translator: Translator, tmp_path: Path) -> None:
