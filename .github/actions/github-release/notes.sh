@@ -5,8 +5,8 @@ set -euo pipefail
 
 notes=$RUNNER_TEMP/release-notes.md
 said=$(rocmatrix diff --before --out "$SET" "$TAG")
-# as code: names of symbols are no markup
-sed 's/^/    /' <<<"$said" >"$notes"
+mapfile -t lines <<<"$said"
+printf '    %s\n' "${lines[@]}" >"$notes" # as code: names of symbols are no markup
 # names of symbols and files are shown, and none of them is a command to the runner
 token=$(</proc/sys/kernel/random/uuid)
 printf '::stop-commands::%s\n' "$token"
