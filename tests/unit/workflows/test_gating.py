@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 from rocmatrix.cli.main import main
 from rocmatrix.errors import ExitCode
 from rocmatrix.gating import JOBS, Job, JobState, Mode, judge
+from tests.unit.workflows.rules import ROOT, WORKFLOWS, read
 
 # written out by hand: which jobs a mode needs, and which it must not have run
 NEEDED = {
@@ -128,3 +133,37 @@ def test_what_is_no_needs_context_is_refused_in_one_sentence(
     said = capsys.readouterr().err
     assert f"{path}: this is no `needs` context" in said
     assert "Traceback" not in said
+
+
+def run_gate_step(tmp_path: Path, results: Mapping[str, str | None]) -> subprocess.CompletedProcess[str]:
+    """Run the last step of the job `gate` as it stands, with the results that GitHub would put into its variable."""
+    jobs = read(next(path for path in WORKFLOWS if path.name == "build-kernel.yml")).jobs
+    step = jobs["gate"]["steps"][-1]
+    told = re.sub(r"\$\{\{ toJSON\(needs\.[a-z-]+\.outputs\.units\) \}\}", '"3"', step["env"]["RESULTS"])
+    told = re.sub(r"\$\{\{ toJSON\(needs\.([a-z-]+)\.result\) \}\}", lambda found: f'"{results[found[1]]}"', told)
+    assert "${{" not in told
+    program = tmp_path / "rocmatrix"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}/src" exec "{sys.executable}" -P -m rocmatrix "$@"\n')
+    program.chmod(0o755)
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MODE": "check", "GPU": "", "RESULTS": told}
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({}, 0),
+        ({"build": "cancelled", "check": "skipped"}, 3),
+        ({"digests": "cancelled"}, 3),
+        ({"check": "failure"}, 6),
+    ],
+)
+def test_the_step_of_the_workflow_as_it_stands_is_red_for_a_cancelled_job(
+    tmp_path: Path, changed: dict[str, str], code: int
+) -> None:
+    """act never calls a job cancelled; this is what GitHub hands to the gate when one was."""
+    done = run_gate_step(tmp_path, green("check") | changed)
+    assert done.returncode == code, done.stdout + done.stderr
+    for job, result in changed.items():
+        assert re.search(rf"^{job} +success +{result} +wrong", done.stdout, re.MULTILINE), done.stdout
