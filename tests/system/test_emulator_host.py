@@ -12,10 +12,12 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 
 from rocmatrix import pipeline
 from rocmatrix.binary.offload import PLAIN_MAGIC
@@ -30,10 +32,10 @@ from rocmatrix.emulator.host.needs import exports
 from rocmatrix.emulator.host.prepare import prepare
 from rocmatrix.emulator.host.profiles import profile
 from rocmatrix.engine.host import HostEngine
+from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.events import discard
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.model import Unit
-from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Store
 from tests.system.conftest import ROOT, MainJob
 
@@ -211,6 +213,34 @@ def test_a_launcher_that_never_returns_is_ended_and_named(probe: Probe, tmp_path
 def test_a_unit_whose_every_case_is_beyond_the_emulator_is_untestable(probe: Probe, tmp_path: Path) -> None:
     with pytest.raises(UntestableError, match="aten::matmul"):
         execute(probe.unit, probe.payload, probe.tests, "asks", folder=tmp_path / "scratch")
+
+
+def _cut(binary: Path) -> None:
+    binary.write_bytes(binary.read_bytes()[:20_000])
+
+
+def _no_elf(binary: Path) -> None:
+    binary.write_text("this is no shared object")
+
+
+def _two(binary: Path) -> None:
+    shutil.copy(binary, binary.with_name("another.so"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [(_cut, ".abi3.so: "), (_no_elf, ".abi3.so: this is not an ELF file"), (Path.unlink, "has 0"), (_two, "has 2")],
+)
+def test_a_payload_that_is_no_sound_shared_object_is_bad_input_with_one_message(
+    damage: Callable[[Path], None], words: str, probe: Probe, tmp_path: Path
+) -> None:
+    payload = shutil.copytree(probe.payload, tmp_path / "payload")
+    damage(next(payload.rglob("*.so")))
+    with pytest.raises(InputError) as raised:
+        execute(probe.unit, payload, probe.tests, "scale", folder=tmp_path / "scratch")
+    assert raised.value.exit_code is ExitCode.INPUT
+    assert words in str(raised.value)
+    assert "Traceback" not in str(raised.value)
 
 
 LAUNCHES = """
