@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 
 from rocmatrix import pipeline
 from rocmatrix.binary.offload import PLAIN_MAGIC
@@ -36,6 +35,7 @@ from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.events import discard
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.model import Unit
+from rocmatrix.records import CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Store
 from tests.system.conftest import ROOT, MainJob
 
