@@ -27,7 +27,7 @@ from tests.mutation.symbolic import SCC_PLACE, Place, SymbolicMachine
 from tests.mutation.symbols import Event, Symbols
 from tests.mutation.ways import Ways
 
-_LONGEST, _DEEPEST = 4000, 6
+_LONGEST, _DEEPEST = 800, 6
 """Instructions of all paths, and branches on one, where more than constants differ."""
 _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_sendmsg")
 """Instructions that mean something to other waves or later ones, which no term says."""

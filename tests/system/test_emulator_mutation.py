@@ -22,7 +22,7 @@ from tests.mutation.unseen import Unseen
 
 pytestmark = pytest.mark.needs_llvm
 
-SAMPLE, CONTROLS, ZEROS = 20, 2, 4
+SAMPLE, CONTROLS, ZEROS = 16, 2, 3
 EDGES = ((33, 96), (100, 29))
 LEAST = 0.8
 """Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/emulator.md."""
