@@ -135,6 +135,11 @@ def test_a_comparison_of_some_lanes_is_not() -> None:
     assert 106 not in facts[16]
 
 
+@pytest.mark.parametrize(("again", "same"), [(ABOVE_0, True), (ABOVE_1, False)], ids=["it", "another one"])
+def test_a_comparison_may_go_whose_mask_is_known_where_ways_meet(again: str, *, same: bool) -> None:
+    assert is_same(4, Operator.REMOVE, AND_13, ABOVE_0, MEET, MEET, again, NARROW, STORE, END) is same
+
+
 # -- constants that differ ---------------------------------------------------------------------------------------------
 
 
