@@ -24,6 +24,8 @@ from rocmatrix.emulator.host.dtypes import numpy_types
 
 MOST_REPORT = 16 << 20
 """Bytes of a report: a few lines of at most some thousand characters for each case."""
+MOST_BYTES = 1 << 30
+"""Bytes of one result."""
 _MOST_IDENTITY = 64 << 10
 _MOST_AXES = 16
 _MOST_CALLS = 3
@@ -146,12 +148,20 @@ def _fault(result: CallResult, case: int, place: int, results: Path) -> str | No
         return f"{said} has the dtype {clean(result.dtype)[:40]}, which has no counterpart in NumPy"
     if len(result.shape) > _MOST_AXES or any(axis < 0 for axis in result.shape):
         return f"{said} has no shape that an array can have"
+    wrong = _wrong_bytes(results / result.file, result.shape, dtype)
+    return wrong and f"{said} {wrong}"
+
+
+def _wrong_bytes(path: Path, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> str | None:
+    """Return why a file is not an array's; ``None`` if it is."""
     try:
-        status = (results / result.file).lstat()
+        status = path.lstat()
     except OSError:
-        return f"{said} is not there"
-    if not stat.S_ISREG(status.st_mode) or status.st_size != math.prod(result.shape) * dtype.itemsize:
-        return f"{said} does not have as many bytes as its shape {list(result.shape)} and dtype {dtype} ask for"
+        return "is not there"
+    if not stat.S_ISREG(status.st_mode) or status.st_size != math.prod(shape) * dtype.itemsize:
+        return f"does not have as many bytes as its shape {list(shape)} and dtype {dtype} ask for"
+    if math.prod(max(axis, 1) for axis in shape) * dtype.itemsize > MOST_BYTES:  # so NumPy counts axes of 0
+        return f"has the shape {list(shape)}, and no axis of a result can be that long"
     return None
 
 

@@ -14,7 +14,7 @@ import msgspec
 import rocmatrix
 from rocmatrix.check.confined import read_lines
 from rocmatrix.check.on_gpu import inside
-from rocmatrix.check.on_gpu.answers import Answers, HostileError, clean, read_answers, read_identity
+from rocmatrix.check.on_gpu.answers import MOST_BYTES, Answers, HostileError, clean, read_answers, read_identity
 from rocmatrix.check.on_gpu.inside.wire import BEGAN, ENDED, Found
 from rocmatrix.check.on_gpu.jobs import ComparedCase, CompareJob, PrepareJob
 from rocmatrix.engine.interface import Command, Completed, Engine
@@ -25,9 +25,7 @@ from rocmatrix.records import CaseResult
 START_SECONDS = 300.0
 """Seconds that loading torch and the kernel may take; a torch for ROCm takes several, the first time from a disk."""
 MOST_SECONDS = 1800.0
-"""Seconds after which the container is killed, whatever the cases may take."""
-MOST_BYTES = 1 << 30
-"""Bytes of one result."""
+"""Seconds of all cases together, besides ``START_SECONDS``, after which the container is killed."""
 CASES_SECONDS = 900.0
 """Seconds for making all inputs, and for computing all references."""
 

@@ -131,6 +131,15 @@ def test_an_identity_is_cleaned(tmp_path: Path) -> None:
     assert (found.torch, len(found.arch), found.hip) == ("2.13 ?[2J", 100, None)
 
 
+@pytest.mark.parametrize("shape", [[0, 1 << 62], [1 << 62, 0], [0, 1 << 20, 1 << 20], [1 << 200, 0]])
+def test_no_elements_are_no_reason_to_believe_a_shape_that_no_array_has(tmp_path: Path, shape: list[int]) -> None:
+    put(tmp_path, size=0)
+    write(tmp_path, {"case": 0, "result": RESULT | {"shape": shape}})
+    (answer,) = read_answers(tmp_path, 1).cases
+    assert answer.results == []
+    assert "no axis of a result can be that long" in answer.wrong[0]
+
+
 def test_a_result_of_no_elements_has_no_bytes(tmp_path: Path) -> None:
     put(tmp_path, size=0)
     write(tmp_path, {"case": 0, "result": RESULT | {"shape": [0, 4]}})
