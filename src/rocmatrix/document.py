@@ -6,6 +6,7 @@ indented by two, keys in the order of the fields, a newline at the end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -43,6 +44,11 @@ def from_json(text: bytes, kind: type[T]) -> T:
         raise DocumentError(str(err)) from err
 
 
+def with_texts(document: T, change: Callable[[str], str]) -> T:
+    """Return a dataclass in which every text is what a function makes of it; words of an enumeration have to stay."""
+    return msgspec.convert(_changed(msgspec.to_builtins(document), change), type(document))
+
+
 def to_builtins(document: object) -> object:
     """Return a dataclass as dictionaries, lists, strings and numbers, as its JSON text would hold them."""
     return msgspec.to_builtins(document)
@@ -66,3 +72,11 @@ def require_schema(found: int, expected: int, where: str) -> None:
             where=where,
             fix="Use the rocmatrix version that wrote the file, or make it anew.",
         )
+
+
+def _changed(value: object, change: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _changed(each, change) for key, each in value.items()}
+    return [_changed(each, change) for each in value] if isinstance(value, list | tuple) else value

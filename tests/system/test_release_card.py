@@ -5,15 +5,17 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rocmatrix.errors import InputError
+from rocmatrix.metadata import CheckInfo
 from rocmatrix.plan.manifest import parse_manifest
 from rocmatrix.plan.model import Plan
-from rocmatrix.records import Coverage
+from rocmatrix.records import Coverage, Tested
 from rocmatrix.release.card import make_card
 from rocmatrix.release.card_facts import CardFacts
-from rocmatrix.release.content import read_content
+from rocmatrix.release.content import Content, read_content
 from rocmatrix.release.source_tag import read_tag
 from tests.golden.content import PLAN
 from tests.system.conftest import StubBuilder, hip_soname
@@ -29,10 +31,15 @@ def rows(card: str, heading: str) -> list[list[str]]:
     """Return the cells of the first table below a heading."""
     lines = card.partition(f"### {heading}\n")[2].lstrip("\n").splitlines()
     table = [line for line in lines[: lines.index("") if "" in lines else None] if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
+    return [[unescaped(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
 
 
-def filled(made: Source, plan: Plan | None = None) -> str:
+def unescaped(text: str) -> str:
+    """Return the text that readers of a piece of Markdown see."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+
+
+def filled(made: Source, plan: Plan | None = None, content: Content | None = None) -> str:
     """Return the card of a source whose files are not those of the tag."""
     coverage = made.store.read_coverage("scale")
     assert isinstance(coverage, Coverage)
@@ -40,7 +47,7 @@ def filled(made: Source, plan: Plan | None = None) -> str:
         manifest=parse_manifest((made.project / "build.toml").read_bytes(), "build.toml"),
         plan=plan or made.plan,
         coverage=coverage,
-        content=read_content(made.kernel, store=made.store, project=made.project),
+        content=content or read_content(made.kernel, store=made.store, project=made.project),
         release=read_tag(TAG, made.kernel, several=False),
         commit="0" * 40,
     )
@@ -80,7 +87,24 @@ def test_the_card_names_what_is_not_served_with_the_reason(source: Source) -> No
     assert [cell.id for cell in kept if cell.unit is None] == ["scale.torch2.11-rocm7.1"]
     card = filled(source, replace(source.plan, cells=tuple(kept)))
     line = "- torch 2.11 with ROCm 7.1: excluded in matrix.yaml: wrong results with this torch"
-    assert [each for each in card.splitlines() if each.startswith("- torch")] == [line]
+    assert [unescaped(each) for each in card.splitlines() if each.startswith("- torch")] == [line]
+
+
+def test_what_a_record_says_is_no_markdown_on_the_card(source: Source) -> None:
+    hostile = "x\n# Pwned [click](http://evil) <img src=x onerror=alert(1)> | www.evil"
+    content = source.wanted().expectations.content
+    metadata = {
+        name: msgspec.structs.replace(
+            each,
+            rocmatrix=msgspec.structs.replace(each.rocmatrix, checked=CheckInfo(tested=Tested.MI300X, reason=hostile)),
+        )
+        for name, each in content.metadata.items()
+    }
+    card = filled(source, content=replace(content, metadata=metadata))
+    told = {row[3] for row in rows(card, "Variants")[2:]}
+    assert told == {f"ran on mi300x: {hostile.replace(chr(10), ' ')}"}
+    table = card.partition("### Variants")[2].partition("###")[0]
+    assert re.findall(r"(?<!\\)[<>\[\]()#:]|http:|www\.", table) == []
 
 
 def test_the_same_release_has_the_same_card(source: Source) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rocmatrix import digest
+from rocmatrix import digest, document
 from rocmatrix.digest import Digest
 from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.plain_text import bounded
 from rocmatrix.plan.model import Plan, Unit
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Tested
 from rocmatrix.store import NOT_DONE, Absent, Store
@@ -53,12 +54,13 @@ def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
 
     The folder that is merged into takes part in the comparison, so that merging twice changes nothing. Checks may come
     without their payload, as a machine with a GPU leaves them: a failed one is kept before all others, then that of the
-    best evidence.
+    best evidence. Every text of the check that is taken is made one printable line of limited length: metadata.json
+    and the card repeat it.
 
     Raises:
         InputError: a part is no output folder, has another plan, or another artifact of the same unit.
     """
-    plan = _one_plan((*parts.whole, *parts.checks), into)
+    plan = plan_of(parts, into)
     whole, checks = [Store(part) for part in parts.whole], [Store(part) for part in parts.checks]
     if not into.plan_path.is_file():
         into.write_plan(plan)
@@ -70,17 +72,18 @@ def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
         _merge_unit(unit, whole, checks, into, emit)
 
 
-def _one_plan(parts: Sequence[Path], into: Store) -> Plan:
+def plan_of(parts: Parts, into: Store) -> Plan:
     """Return the plan that all folders agree on.
 
     Raises:
         InputError: one is no output folder, none has a plan, or two differ.
     """
-    for part in parts:
+    folders = (*parts.whole, *parts.checks)
+    for part in folders:
         if not part.is_dir():
             fix = "Name the --out folders of other machines."
             raise InputError("this is no output folder", where=str(part), fix=fix)
-    stores = [store for store in (into, *map(Store, parts)) if store.plan_path.is_file()]
+    stores = [store for store in (into, *map(Store, folders)) if store.plan_path.is_file()]
     if not stores:
         raise InputError("no part has a plan", where="--from", fix="Bring plan.json of the machine that planned.")
     plan = stores[0].read_plan()
@@ -112,7 +115,7 @@ def _merge_unit(unit: Unit, whole: Sequence[Store], checked: Sequence[Store], in
         for audit in list(_records(stores, unit, AuditRecord, artifact, emit))[:1]:
             into.write_record(audit)
         if checks := list(_records((*stores, *checked), unit, CheckRecord, artifact, emit)):
-            into.write_record(max(checks, key=_weight))
+            into.write_record(document.with_texts(max(checks, key=_weight), bounded))
 
 
 def _build(store: Store, unit: Unit, emit: Emit) -> BuildRecord | None:

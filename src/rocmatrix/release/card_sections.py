@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from rocmatrix.metadata import Metadata
+from rocmatrix.plain_text import escaped
 from rocmatrix.plan.model import Cell, CellState
 from rocmatrix.plan.version import minor_key
 from rocmatrix.records import Isolation, Tested
@@ -103,7 +104,7 @@ def _not_served(facts: CardFacts) -> list[str]:
             reasons[cell.reason].append(f"torch {cell.torch} with ROCm {cell.rocm}")
     if not reasons:
         return []
-    lines = [f"- {', '.join(cells)}: {_plain(reason)}" for reason, cells in reasons.items()]
+    lines = [f"- {', '.join(cells)}: {escaped(reason)}" for reason, cells in reasons.items()]
     return ["Not served:", "\n".join(lines)]
 
 
@@ -120,7 +121,7 @@ def _variants(facts: CardFacts) -> str:
         where = "in a container" if block.isolation is Isolation.CONTAINER else "on the host, in no container"
         compiler = f"{block.toolchain.description}, {where}" if block.toolchain else "none: Python only"
         checked = f"{_how(block.checked.tested)}: {block.checked.reason}"
-        lines.append(f"| `{name}` | {archs} | {_plain(compiler)} | {_plain(checked)} | {size:.2f} |")
+        lines.append(f"| `{name}` | {archs} | {escaped(compiler)} | {escaped(checked)} | {size:.2f} |")
     return "\n".join(lines)
 
 
@@ -135,16 +136,11 @@ def _made(metadata: Metadata) -> str:
     block = metadata.rocmatrix
     tools, headers = block.toolchain, block.headers
     compilers = ", ".join(f"{name} {version}" for name, version in sorted(tools.compilers.items())) if tools else "none"
-    recipe = f"{tools.recipe} `{_digits(tools.recipe_digest)}`" if tools else "none"
-    torch = f"{headers.torch} `{_digits(headers.headers_digest)}`" if headers else "none"
-    made = f"rocmatrix {block.version}"
-    return " | ".join((made, _plain(compilers), recipe, torch, f"`{_digits(block.artifact_digest)}`"))
+    recipe = f"{escaped(tools.recipe)} `{_digits(tools.recipe_digest)}`" if tools else "none"
+    torch = f"{escaped(headers.torch)} `{_digits(headers.headers_digest)}`" if headers else "none"
+    made = escaped(f"rocmatrix {block.version}")
+    return " | ".join((made, escaped(compilers), recipe, torch, f"`{_digits(block.artifact_digest)}`"))
 
 
 def _digits(digest: str) -> str:
     return digest.removeprefix("sha256:")[:_SHOWN_DIGITS]
-
-
-def _plain(text: str) -> str:
-    """Return words that come from files as one line that ends no cell of a table."""
-    return " ".join(text.split()).replace("|", "\\|")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rocmatrix.errors import ExitCode
 from rocmatrix.gating import Judgement
-from rocmatrix.report.step_summary import escaped
+from rocmatrix.plain_text import escaped
 from rocmatrix.report.text import count, one_line
 from rocmatrix.report.workflow_commands import error_annotation
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from rocmatrix import atomic
 from rocmatrix.errors import ExitCode
+from rocmatrix.plain_text import escaped
 from rocmatrix.plan.model import Cell, CellState, PlannedKernel, Unit
 from rocmatrix.plan.version import display_key
 from rocmatrix.records import Tested
 from rocmatrix.report.grid import letters, pairs, unserved
 from rocmatrix.report.subject import Subject
-from rocmatrix.report.text import count, duration, one_line, size, visible
+from rocmatrix.report.text import count, duration, size, visible
 
 LIMIT = 1024 * 1024
 """Bytes that GitHub takes for one step; a longer summary is dropped as a whole.
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands"""
 
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE = re.compile(r"`{3,}")
 _CUT = "\n\n(cut: the rest is in the log)\n"
 
@@ -65,11 +65,6 @@ def _waived(subject: Subject) -> list[str]:
         for waived in record.waived
     ]
     return ["**Waived in matrix.yaml**", "", *lines, ""] if lines else []
-
-
-def escaped(text: str) -> str:
-    """Return a text in which Markdown and HTML see nothing but the text."""
-    return _PUNCTUATION.sub(r"\\\1", one_line(text))
 
 
 def fenced(text: str) -> list[str]:

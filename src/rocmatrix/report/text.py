@@ -1,39 +1,14 @@
-r"""Text for people: sizes, times, and foreign text made harmless.
-
-Compiler output, paths and reasons come from outside. Before they reach a terminal every control character in them is
-written out (``\x1b``), so that a source file cannot move the cursor, hide a line or set a window title.
-"""
+"""Text for people: sizes, times, and foreign text made harmless."""
 
 from __future__ import annotations
 
-import unicodedata
-
 from rocmatrix.document import encodable as encodable  # noqa: PLC0414 - one of the ways to make text harmless
+from rocmatrix.plain_text import one_line as one_line  # noqa: PLC0414 - as above
+from rocmatrix.plain_text import visible as visible  # noqa: PLC0414 - as above
 
 _KILO = 1000
 _MINUTE = 60
 _SHORT = 10
-_KEPT = {"\n", "\t"}
-_HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Controls, invisible formatting (bidirectional overrides among them), lone surrogates, line and paragraph marks."""
-
-
-def visible(text: str) -> str:
-    """Return the text with every control character written out; line ends and tabs (as spaces) stay.
-
-    So is a brace of ``${{``, which would be an expression where a message is pasted into a workflow.
-    """
-    lines = text.replace("\r\n", "\n").expandtabs(4).replace("${{", "$\\x7b{")
-    return "".join(character if _harmless(character) else _written_out(character) for character in lines)
-
-
-def one_line(text: str) -> str:
-    """Return the text as one line: control characters written out, runs of white space as one space.
-
-    What a GitHub Actions runner would take for a command is written out as well: ``##[`` anywhere, ``::`` in front.
-    """
-    line = visible(" ".join(text.split())).replace("##[", "##\\x5b")
-    return f"\\x3a{line[1:]}" if line.startswith("::") else line
 
 
 def size(count: int) -> str:
@@ -75,11 +50,3 @@ def clock(seconds: float) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 cell``, ``3 cells``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def _harmless(character: str) -> bool:
-    return character in _KEPT or unicodedata.category(character) not in _HIDDEN_CATEGORIES
-
-
-def _written_out(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

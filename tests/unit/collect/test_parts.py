@@ -11,7 +11,8 @@ from rocmatrix.cli.main import main
 from rocmatrix.collect.parts import Parts, merge_parts
 from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.events import Event, Notice
-from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Tested
+from rocmatrix.plain_text import LONGEST
+from rocmatrix.records import AuditRecord, BuildRecord, CaseResult, CheckRecord, Outcome, Tested
 from rocmatrix.store import Store
 from tests.unit.collect.conftest import SECOND, Project
 from tests.unit.conftest import UNIT
@@ -209,3 +210,27 @@ def test_a_folder_without_any_unit_of_the_plan_is_said(machine: Machine, into: S
     assert [event.where for event in said] == [str(empty), str(idle.store.root)]
     assert {event.message for event in said} == {"nothing is taken from it: it has no unit of the plan"}
     assert into.payload_digest(UNIT) == built.store.payload_digest(UNIT)
+
+
+def test_texts_of_a_check_are_taken_as_printable_lines_of_limited_length(machine: Machine, into: Store) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.build()
+    built.audit()
+    gpu.build()
+    gpu.check(tested=Tested.MI300X)
+    record = gpu.store.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    case = CaseResult(
+        case="small", passed=True, max_abs_error=0.0, max_rel_error=0.0, seconds=1.0, detail="\u202e" * 5_000
+    )
+    gpu.store.write_record(replace(record, reason=f"x\n# Pwned \x1b[2J{'long ' * 1_000_000}", cases=(case,)))
+    assert merge(into, built.store.root, checks=[check_only(gpu)]) == []
+    taken = into.read_record(UNIT, CheckRecord)
+    assert isinstance(taken, CheckRecord)
+    assert taken.reason.startswith("x # Pwned \\x1b[2Jlong long ")
+    for text in (taken.reason, taken.cases[0].detail):
+        assert text.isprintable()
+        assert len(text) == LONGEST
+    before = (into.unit_folder(UNIT) / "check.json").read_bytes()
+    merge(into, built.store.root, checks=[gpu.store.root])
+    assert (into.unit_folder(UNIT) / "check.json").read_bytes() == before

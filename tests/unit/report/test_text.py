@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocmatrix.plain_text import LONGEST, bounded, escaped
 from rocmatrix.report.text import clock, count, duration, encodable, one_line, size, visible
 from rocmatrix.report.workflow_commands import guarded
 
@@ -101,3 +102,15 @@ def test_one_line_is_no_command_of_a_workflow(text: str) -> None:
 
 def test_a_name_with_colons_inside_stays_as_it_is() -> None:
     assert one_line("ns::kernel<float>") == "ns::kernel<float>"
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=()), max_size=2 * LONGEST))
+def test_a_bounded_text_is_one_short_line_and_bounding_it_again_changes_nothing(text: str) -> None:
+    line = bounded(text)
+    assert len(line) <= LONGEST
+    assert len(line.splitlines()) <= 1
+    assert bounded(line) == line
+
+
+def test_markdown_and_html_see_nothing_but_the_text() -> None:
+    assert escaped("[x](y)\n<img a=b>|`") == r"\[x\]\(y\) \<img a\=b\>\|\`"
