@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from rocmatrix.cli.options import Verb, add_toolchain, positive
+from rocmatrix.cli.workflow_inputs import add_workflow_inputs, require_tag
 from rocmatrix.errors import ExitCode
 
 DEFAULT_MAX_JOBS = 64
@@ -27,6 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --format github, pack the units into at most N jobs (default: %(default)s)",
     )
+    add_workflow_inputs(parser)
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -41,6 +43,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
 
     result = follow(arguments, pipeline.plan).result
+    require_tag(arguments, result.plan)
     if arguments.format == "github":
         rows = github_matrix(result.units, max_jobs=arguments.max_jobs)
         write_line(rows, sys.stdout)
