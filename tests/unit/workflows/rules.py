@@ -19,6 +19,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github/actions").glob("*/action.yml"))
 PINS = tomllib.loads((ROOT / ".github/pins.toml").read_text(encoding="utf-8"))
 _USES = re.compile(r"^\s*(?:-\s+)?uses:\s*(?P<what>\S+)(?:\s+#\s*(?P<comment>.*))?$", re.MULTILINE)
+_NOT_IN_A_RELEASE = "${{ inputs.mode != 'release' }}"
 _OWN_JOBS = {"build-kernel.yml/check-gpu", "gpu.yml/check"}
 _MAY_HAVE_IDENTITY = {
     "build-kernel.yml/release",
@@ -202,7 +203,12 @@ def unseen_failures(file: File) -> Iterator[str]:
 
 
 def caches(file: File) -> Iterator[str]:
-    """What may write anything, or has an identity, takes nothing from caches: other runs wrote them."""
+    """What may write, has an identity, or is part of a release takes nothing from caches: other runs wrote them."""
+    if "mode" in ((file.events.get("workflow_call") or {}).get("inputs") or {}):
+        for place, step in file.steps:
+            taken = (step.get("with") or {}).get("caches")
+            if step.get("uses", "").endswith("setup-rocmatrix") and taken not in ("false", _NOT_IN_A_RELEASE):
+                yield f"{place}: takes what lies in caches in mode release"
     for name, job in file.jobs.items():
         granted = job.get("permissions")
         if not isinstance(granted, dict) or all(level == "read" for level in granted.values()):

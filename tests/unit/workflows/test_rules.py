@@ -56,6 +56,13 @@ BROKEN = [
     ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
     ("unseen_failures", "build-kernel.yml", '<<<"$ROWS"', '< <(jq .rows <<<"$ROWS")'),
     ("caches", "watch.yml", 'caches: "false"', 'caches: "true"'),
+    ("caches", "build-kernel.yml", "caches: ${{ inputs.mode != 'release' }}", 'caches: "true"'),
+    (
+        "caches",
+        "build-kernel.yml",
+        "          caches: ${{ inputs.mode != 'release' }} # nothing that ran before is in a release\n",
+        "",
+    ),
     ("caches", "release.yml", '          caches: "false"\n', ""),
     ("command_line", "build-kernel.yml", "rocmatrix collect --matrix", "rocmatrix collect --matriks"),
     ("command_line", "build-kernel.yml", "| rocmatrix gate --results", "| rocmatrix gates --results"),
