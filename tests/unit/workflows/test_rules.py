@@ -134,6 +134,13 @@ def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybod
         assert steps[got + 1]["env"]["SET"].endswith(".outputs.set }}")
 
 
+def test_a_machine_of_one_s_own_has_no_part_before_all_is_built_so_that_a_rerun_states_no_digest_after_it() -> None:
+    asked = " ".join(kernel().jobs["check-gpu"]["if"].split())
+    assert "&& needs.build.result == 'success' &&" in asked
+    assert "failure" not in asked
+    assert "||" not in asked.replace("(inputs.mode == 'check' || inputs.mode == 'release')", "")
+
+
 def test_caches_are_saved_on_the_default_branch_alone() -> None:
     saves = [
         step
