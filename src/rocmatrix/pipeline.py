@@ -69,6 +69,7 @@ class RunResult:
         builds: records by unit; likewise ``audits`` and ``checks``; a unit that a stage skipped has none.
         coverage: by kernel; empty if nothing was collected.
         altered: units whose payload is there but is not the one that their build record speaks of.
+        lacking: units that could not be checked for what this machine lacks.
         exit_code: what the process returns.
         seconds: wall time.
     """
@@ -80,6 +81,7 @@ class RunResult:
     checks: dict[UnitId, CheckRecord] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     altered: frozenset[UnitId] = frozenset()
+    lacking: frozenset[UnitId] = frozenset()
     exit_code: ExitCode = ExitCode.DONE
     seconds: float = 0.0
 
@@ -226,7 +228,7 @@ def _check(context: _Context, result: RunResult, *, strict: bool = False) -> Run
     executor = make_executor(
         context.options.check, wanted, engine=HostEngine(), cache=cache_folder(), emit=context.emit
     )
-    checks = check_units(
+    checked = check_units(
         ready,
         plan=result.plan,
         source_root=context.source_root,
@@ -236,7 +238,7 @@ def _check(context: _Context, result: RunResult, *, strict: bool = False) -> Run
         executor=executor,
         strict=strict,
     )
-    return replace(result, checks=checks)
+    return replace(result, checks=checked.records, lacking=frozenset(checked.lacking))
 
 
 def _collect(context: _Context, result: RunResult) -> RunResult:
@@ -293,7 +295,7 @@ def _exit_code(result: RunResult, *, everything: bool) -> ExitCode:
     codes = [ExitCode(record.error_code) for record in result.builds.values()]
     codes += [ExitCode.AUDIT for record in result.audits.values() if record.outcome is Outcome.FAILED]
     codes += [ExitCode.CHECK for record in result.checks.values() if record.outcome is Outcome.FAILED]
-    codes += [ExitCode.AUDIT for _ in result.altered]
+    codes += [ExitCode.AUDIT for _ in result.altered] + [ExitCode.ENVIRONMENT for _ in result.lacking]
     code = worst(codes)
     incomplete = any(not coverage.complete for coverage in result.coverage.values())
     return ExitCode.BUILD if incomplete and everything and code is ExitCode.DONE else code

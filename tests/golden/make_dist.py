@@ -55,7 +55,7 @@ def main() -> None:
         built = [unit for unit in PLAN.units if unit.id not in NOT_BUILT]
         for audit in audit_units(built, plan=PLAN, source_root=root, store=store, emit=discard).values():
             store.write_record(replace(audit, started=STARTED, seconds=0.1))
-        for check in check_units(built, plan=PLAN, source_root=root, store=store, emit=discard).values():
+        for check in check_units(built, plan=PLAN, source_root=root, store=store, emit=discard).records.values():
             store.write_record(_settled(check))
         collect_kernels(PLAN, source_root=root, store=store, emit=discard)
         shutil.rmtree(store.work)

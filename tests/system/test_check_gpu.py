@@ -6,6 +6,7 @@ and poisoned memory of its allocator, is not seen here. No result of a CPU can c
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,10 +17,10 @@ import pytest
 from rocmatrix import pipeline
 from rocmatrix.check.on_gpu.session import Session
 from rocmatrix.check.on_gpu.verdict import ran_cases
-from rocmatrix.check.stage import check_units
+from rocmatrix.check.stage import Checked, check_units
 from rocmatrix.engine.host import HostEngine
-from rocmatrix.errors import ExitCode, MissingRequirementError
-from rocmatrix.events import discard
+from rocmatrix.errors import ExitCode
+from rocmatrix.events import Emit, Event, UnitFinished, discard
 from rocmatrix.gpu.topology import Gpu
 from rocmatrix.plan.model import CellId
 from rocmatrix.records import CaseResult, CheckRecord, GpuRun, Outcome, Tested
@@ -100,17 +101,21 @@ def test_behind_a_case_that_hangs_none_runs(results: dict[str, CaseResult]) -> N
 
 def check(built: Built, container: HostEngine, gpu: Gpu = GPU) -> CheckRecord:
     """Do the stage on the only unit, and return its record as it was written."""
-    check_units(
+    run_stage(built, container, discard, gpu)
+    record = built.store.read_record(built.unit.id, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    return record
+
+
+def run_stage(built: Built, container: HostEngine, emit: Emit, gpu: Gpu = GPU) -> Checked:
+    return check_units(
         (built.unit,),
         plan=built.plan,
         source_root=built.options.matrix.parent,
         store=built.store,
-        emit=discard,
+        emit=emit,
         executor=gpu_bed.executor(built, container, gpu),
     )
-    record = built.store.read_record(built.unit.id, CheckRecord)
-    assert isinstance(record, CheckRecord)
-    return record
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +139,11 @@ def test_another_torch_or_gpu_leaves_no_record(
     sound: Built, said: dict[str, object] | None, later: dict[str, object] | None, told: str
 ) -> None:
     container = PlayedContainer(said, later) if said else HostEngine()
-    with pytest.raises(MissingRequirementError, match=told) as caught:
-        check(sound, container)
-    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    events: list[Event] = []
+    assert run_stage(sound, container, events.append) == Checked(records={}, lacking=(sound.unit.id,))
+    (finished,) = (event for event in events if isinstance(event, UnitFinished))
+    assert re.search(told, finished.error or "")
+    assert finished.exit_code == ExitCode.ENVIRONMENT
     assert isinstance(sound.store.read_record(sound.unit.id, CheckRecord), Absent)
 
 

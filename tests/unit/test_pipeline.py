@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from rocmatrix import pipeline
-from rocmatrix.errors import ExitCode, InputError
+from rocmatrix.cases import CaseDescription
+from rocmatrix.check.interface import Execution, Progress
+from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
 from rocmatrix.events import Event, RunStarted, Stage, State, UnitFinished, discard
 from rocmatrix.pipeline import Options
-from rocmatrix.plan.model import UnitId
+from rocmatrix.plan.model import Unit, UnitId
+from rocmatrix.records import CaseResult, Tested
 from rocmatrix.store import Store
 from rocmatrix.toolchain.engines import EngineChoice
 
@@ -108,6 +111,64 @@ def test_a_unit_that_fails_is_skipped_by_later_stages_and_the_others_go_on(
     assert skipped == [Stage.AUDIT, Stage.CHECK, Stage.COLLECT]
     assert result.coverage["two"].complete
     assert not result.coverage["one"].complete
+
+
+CASES = """
+import numpy as np
+from rocmatrix.cases import Case
+
+CASES = [
+    Case(
+        name="ones",
+        op="double",
+        arguments={"x": lambda random: np.ones(3, np.float32)},
+        reference=lambda x: 2 * x.astype(np.float64),
+        rtol=1e-6,
+        atol=0.0,
+        cost=3.0,
+    )
+]
+"""
+
+
+class Lacking:
+    """An executor that lacks something for every unit, or for every unit but one, whose numbers are wrong."""
+
+    identity = "lacking"
+
+    def __init__(self, wrong: UnitId | None) -> None:
+        self.wrong = wrong
+
+    def interrupt(self) -> None:
+        pass
+
+    def run(
+        self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
+    ) -> Execution:
+        del payload, tests, progress
+        if unit.id != self.wrong:
+            raise MissingRequirementError("its image is another one")
+        result = CaseResult(case=cases[0].name, passed=False, max_abs_error=1.0, max_rel_error=1.0, seconds=0.0)
+        return Execution(tested=Tested.EMULATED, device="a test", results=(result,))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "tested"),
+    [(None, ExitCode.ENVIRONMENT, {Tested.UNTESTED}), (ONE, ExitCode.CHECK, {Tested.UNTESTED, Tested.EMULATED})],
+)
+def test_a_run_goes_on_without_what_units_lack_and_ends_with_the_worst_of_its_units(
+    options: Options, monkeypatch: pytest.MonkeyPatch, wrong: UnitId | None, code: ExitCode, tested: set[Tested]
+) -> None:
+    for name in ("one", "two"):
+        (options.matrix.parent / name / "tests").mkdir()
+        (options.matrix.parent / name / "tests" / "cases.py").write_text(CASES)
+    monkeypatch.setattr("rocmatrix.check.executors.make_executor", lambda *_args, **_options: Lacking(wrong))
+    events: list[Event] = []
+    result = pipeline.run(options, events.append)
+    assert result.exit_code is code
+    told = {event.unit for event in events if isinstance(event, UnitFinished) and event.exit_code == 3}
+    assert told == result.lacking == {ONE, UnitId("two.torch-rocm")} - {wrong}
+    assert {cell.tested for coverage in result.coverage.values() for cell in coverage.cells} == tested
 
 
 def test_a_payload_altered_after_its_build_fails_the_audit(options: Options) -> None:

@@ -47,6 +47,14 @@ class _Cases:
     strict: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What checking units came to: their records, and the units that could not be checked for what they lack here."""
+
+    records: dict[UnitId, CheckRecord]
+    lacking: tuple[UnitId, ...] = ()
+
+
 def check_units(  # noqa: D417 - units, plan, source_root, store and emit are those of every stage
     units: Sequence[Unit],
     *,
@@ -57,10 +65,11 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
     use_cache: bool = True,
     executor: Executor | None = None,
     strict: bool = False,
-) -> dict[UnitId, CheckRecord]:
-    """Check units that have a payload side by side, write ``check.json`` for each, and return the records.
+) -> Checked:
+    """Check units that have a payload side by side, and write ``check.json`` for each.
 
-    A unit without a payload is skipped and has no record.
+    A unit without a payload is skipped and has no record, and none has one that lacks something, the right image for
+    example; the others are checked all the same.
 
     Args:
         use_cache: whether a record of the same payload, cases and executor may be used again.
@@ -69,25 +78,31 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
 
     Raises:
         InputError: with ``strict``, what is wrong with such a payload.
-        MissingRequirementError: what the first unit lacks that the executor could not run for that; others are checked.
     """
     kernels = {unit.kernel for unit in units}
     cases = {name: replace(_read_cases(plan, name, source_root, store), strict=strict) for name in kernels}
 
-    def check(unit: Unit) -> CheckRecord | None:
-        return _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
+    lacking: set[UnitId] = set()
 
-    records = zip(units, _side_by_side(units, check, executor), strict=True)
-    return {unit.id: record for unit, record in records if record}
+    def check(unit: Unit) -> CheckRecord | None:
+        try:
+            return _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
+        except MissingRequirementError as err:
+            emit(_lacking(unit, err))
+            lacking.add(unit.id)
+            return None
+
+    records = tuple(zip(units, _side_by_side(units, check, executor), strict=True))
+    return Checked(
+        records={unit.id: record for unit, record in records if record},
+        lacking=tuple(unit.id for unit in units if unit.id in lacking),
+    )
 
 
 def _side_by_side(
     units: Sequence[Unit], check: Callable[[Unit], CheckRecord | None], executor: Executor | None
 ) -> list[CheckRecord | None]:
-    """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others.
-
-    What one unit lacks, the right image for example, others need not: they are finished before it is raised.
-    """
+    """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others."""
     with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="check") as pool:
         futures = [pool.submit(check, unit) for unit in units]
         try:
@@ -95,8 +110,7 @@ def _side_by_side(
             while pending:
                 done, pending = wait(pending, return_when=FIRST_EXCEPTION)
                 for future in done:
-                    if not isinstance(future.exception(), MissingRequirementError):
-                        future.result()
+                    future.result()
         except BaseException:
             if executor:
                 executor.interrupt()
@@ -244,6 +258,11 @@ def _event(unit: Unit, record: CheckRecord, error: CheckError | None) -> UnitFin
         return _finished(unit, State.FAILED, record.reason, record.seconds, error=str(error or record.reason))
     state = State.UNTESTED if record.tested is Tested.UNTESTED else State.DONE
     return _finished(unit, state, record.reason, record.seconds)
+
+
+def _lacking(unit: Unit, err: MissingRequirementError) -> UnitFinished:
+    made = _finished(unit, State.FAILED, err.what, 0.0, error=str(err))
+    return replace(made, exit_code=err.exit_code)
 
 
 def _finished(unit: Unit, state: State, reason: str, seconds: float, error: str | None = None) -> UnitFinished:

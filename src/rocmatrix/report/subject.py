@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocmatrix.events import Stage
 from rocmatrix.plan.model import Cell, CellState, Unit, UnitId
 from rocmatrix.records import CollectedVariant, Outcome
 from rocmatrix.report.board import Board
@@ -28,7 +29,7 @@ class Subject:
 
     @property
     def broken(self) -> frozenset[UnitId]:
-        """Units that failed in any stage, now or by their records."""
+        """Units that failed in any stage, now or by their records; one that could not be checked here did not."""
         result = self.result
         outcomes = (
             *((unit, record.outcome) for unit, record in result.builds.items()),
@@ -36,7 +37,10 @@ class Subject:
             *((unit, record.outcome) for unit, record in result.checks.items()),
         )
         by_record = {unit for unit, outcome in outcomes if outcome is Outcome.FAILED}
-        return frozenset(by_record | {unit for unit, _ in self.board.failures})
+        now = {
+            unit for unit, view in self.board.failures if view.stage is not Stage.CHECK or unit not in result.lacking
+        }
+        return frozenset(by_record | now)
 
     @property
     def fates(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from rocmatrix.cases import CaseDescription
 from rocmatrix.check.interface import Execution, Executor, Progress, UntestableError
-from rocmatrix.check.stage import NO_CASES, check_units
+from rocmatrix.check.stage import NO_CASES, Checked, check_units
 from rocmatrix.errors import CheckError, ExitCode, InputError, MissingRequirementError
 from rocmatrix.events import Event, Stage, State, UnitFinished, UnitProgress, discard
 from rocmatrix.plan.model import Plan, Unit, UnitId
@@ -57,8 +57,11 @@ class Project:
         (self.tests / "cases.py").write_text(text)
 
     def check(self, executor: Executor | None = None, *, use_cache: bool = True, strict: bool = False) -> CheckRecord:
+        return self.run(executor, use_cache=use_cache, strict=strict).records[UNIT]
+
+    def run(self, executor: Executor | None, *, use_cache: bool = True, strict: bool = False) -> Checked:
         self.events.clear()
-        records = check_units(
+        return check_units(
             self.plan.units,
             plan=self.plan,
             source_root=self.root,
@@ -68,7 +71,6 @@ class Project:
             executor=executor,
             strict=strict,
         )
-        return records[UNIT]
 
     @property
     def finished(self) -> UnitFinished:
@@ -120,10 +122,7 @@ def test_a_kernel_without_cases_is_untested_for_that_reason(project: Project) ->
 
 def test_a_unit_without_a_payload_is_skipped(project: Project) -> None:
     project.store.discard_payload(UNIT)
-    records = check_units(
-        project.plan.units, plan=project.plan, source_root=project.root, store=project.store, emit=discard
-    )
-    assert records == {}
+    assert project.run(None) == Checked(records={})
 
 
 def test_broken_cases_fail_the_unit_with_file_and_line(project: Project) -> None:
@@ -271,28 +270,37 @@ def test_seed_device_and_detectors_are_in_the_record(project: Project) -> None:
     assert (record.device, record.seed, record.detectors) == ("mi300x-cpx", 7, ("waits",))
 
 
-def test_what_one_unit_lacks_does_not_stop_the_others_and_is_raised_after_them(project: Project) -> None:
+def test_what_units_lack_does_not_stop_the_others_and_is_said_of_each(project: Project) -> None:
     class Lacking(CountingExecutor):
         def run(
             self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress
         ) -> Execution:
             if unit.id != UNIT:
-                lacks.set()
-                raise MissingRequirementError("its image is another one")
-            assert lacks.wait(30)
+                lacks[unit.id].set()
+                raise MissingRequirementError("its image is another one", where=unit.id, fix="Name another.")
+            assert all(lack.wait(30) for lack in lacks.values())
             return super().run(unit, payload, tests, cases, progress=progress)
 
-    lacks = threading.Event()
+    lacks = {UnitId("gemm.first"): threading.Event(), UnitId("gemm.second"): threading.Event()}
     project.write_cases(GOOD)
     (unit,) = project.plan.units
-    other = replace(unit, id=UnitId("gemm.other"))
-    shutil.copytree(project.store.unit_folder(UNIT), project.store.unit_folder(other.id))
-    executor = Lacking()
-    project.plan = replace(project.plan, units=(other, unit))
-    with pytest.raises(MissingRequirementError, match="its image is another one"):
-        project.check(executor)
+    others = [replace(unit, id=name) for name in lacks]
+    for other in others:
+        shutil.copytree(project.store.unit_folder(UNIT), project.store.unit_folder(other.id))
+    executor = Lacking(passes=False)
+    project.plan = replace(project.plan, units=(*others, unit))
+    checked = project.run(executor)
     assert not executor.interrupted
-    record = project.store.read_record(UNIT, CheckRecord)
-    assert isinstance(record, CheckRecord)
-    assert record.outcome is Outcome.PASSED
-    assert isinstance(project.store.read_record(other.id, CheckRecord), Absent)
+    assert checked.lacking == tuple(lacks)
+    assert checked.records[UNIT].outcome is Outcome.FAILED
+    ends = {event.unit: event for event in project.events if isinstance(event, UnitFinished)}
+    assert {unit: end.exit_code for unit, end in ends.items()} == {
+        **dict.fromkeys(lacks, ExitCode.ENVIRONMENT),
+        UNIT: ExitCode.CHECK,
+    }
+    for name in lacks:
+        assert (ends[name].state, ends[name].error) == (
+            State.FAILED,
+            f"{name}: its image is another one\n  Name another.",
+        )
+        assert isinstance(project.store.read_record(name, CheckRecord), Absent)
