@@ -28,6 +28,15 @@ BODIES = {
     + "s_cmp_lt_u32 s8, 701; s_cselect_b32 s8, s8, 0; s_cmp_lg_u32 s8, 5000; s_cbranch_scc1 again_%",
     "comes_back_and_reads": "again_%: s_load_dword s9, s[4:5], 0; s_waitcnt lgkmcnt(0); s_add_u32 s8, s8, 1; "
     "s_cmp_lt_u32 s8, 701; s_cselect_b32 s8, s8, 0; s_cmp_lg_u32 s9, 1; s_cbranch_scc1 again_%",
+    # between two looks at memory, thousands of turns of another loop; the look is behind a branch, not at its target
+    "backs_off_between_polls": "again_%: s_nop 0; s_load_dword s9, s[4:5], 0; s_waitcnt lgkmcnt(0); "
+    "s_cmp_eq_u32 s9, 1; s_cbranch_scc1 end_%; s_movk_i32 s8, 3000; "
+    "inner_%: s_sub_u32 s8, s8, 1; s_cmp_lg_u32 s8, 0; s_cbranch_scc1 inner_%; s_branch again_%; end_%: s_nop 0",
+    # it looks at memory in one of many basic blocks: the last one, behind the first instruction of that
+    "polls_once_in_a_while": "again_%: s_cmp_eq_u32 s9, 1; s_cbranch_scc1 end_%; "
+    + "".join(f"s_branch hop_{number}_%; hop_{number}_%: " for number in range(30))
+    + "s_branch poll_%; end_%: s_branch out_%; "
+    "poll_%: s_nop 0; s_load_dword s9, s[4:5], 0; s_waitcnt lgkmcnt(0); s_branch again_%; out_%: s_nop 0",
     "counts_to_the_end": "s_mov_b32 s9, 0x30000; " + _COUNT + "s_cmp_lg_u32 s8, s9; s_cbranch_scc1 again_%",
     "counts_beyond_the_limit": _COUNT + "s_cmp_lg_u32 s8, -1; s_cbranch_scc1 again_%",
     # all registers but the clock's are as before, and the clock's are cleared
@@ -70,6 +79,8 @@ def _fault(device: Device, code: CodeObject, name: str, limit: int) -> Fault:
     [
         ("comes_back", FaultKind.ENDLESS, "without reading memory"),
         ("comes_back_and_reads", FaultKind.DEADLOCK, "until memory changes that nobody will change"),
+        ("backs_off_between_polls", FaultKind.DEADLOCK, "until memory changes that nobody will change"),
+        ("polls_once_in_a_while", FaultKind.DEADLOCK, "until memory changes that nobody will change"),
     ],
 )
 def test_a_state_that_comes_back_after_thousands_of_turns_is_found_long_before_the_limit(

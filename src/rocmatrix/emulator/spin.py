@@ -72,6 +72,30 @@ class _Snapshot:
         )
 
 
+@dataclass(kw_only=True)
+class _Extent:
+    """Where a wave has been: in no more memory than that, however many instructions it executes.
+
+    Attributes:
+        first: lowest address.
+        last: highest address.
+    """
+
+    first: int
+    last: int
+
+    def step(self, wave: Wave, program: Program) -> None:
+        """Let a wave go on to the end of a basic block: the turn of one instruction ends there."""
+        place = wave.pc
+        program.run(wave, 1)
+        self.first = min(self.first, place)
+        self.last = max(self.last, place, wave.instruction.address if wave.instruction else place)
+
+    def loop(self, program: Program) -> Loop:
+        """Return the loop of a wave that is back at the start."""
+        return Loop(first=self.first, last=self.last, reads=_reads(program, self.first, self.last))
+
+
 def find_loop(wave: Wave, program: Program) -> Loop | None:
     """Run a wave for up to ``WATCH`` instructions; return the loop that it is in if it repeats its state.
 
@@ -84,24 +108,18 @@ def find_loop(wave: Wave, program: Program) -> Loop | None:
     """
     before, changes = _Snapshot.of(wave), wave.changes
     end = wave.executed + WATCH
-    places = [wave.pc]
+    extent = _Extent(first=wave.pc, last=wave.pc)
     while wave.executed < end:
-        program.run(wave, 1)
+        extent.step(wave, program)
         if wave.status is not Status.READY or wave.changes != changes:
             return None
         if before.is_that_of(wave) and not _asks_for_time(wave):
-            return _loop(wave, program, places)
-        places.append(wave.pc)
+            return extent.loop(program)
     return None
 
 
 def _asks_for_time(wave: Wave) -> bool:
     return any(what.startswith(A_CLOCK) for what in wave.invented)
-
-
-def _loop(wave: Wave, program: Program, places: list[int]) -> Loop:
-    last = max(*places, wave.instruction.address if wave.instruction else 0)
-    return Loop(first=min(places), last=last, reads=_reads(program, min(places), last))
 
 
 class Recurrence:
@@ -139,8 +157,8 @@ class Recurrence:
             self._note(wave, program, changes)
         elif self._seen and self._changes == changes and not _asks_for_time(wave):
             executed = self._seen.get(_in_short(wave))
-            if executed is not None and _comes_back(wave, program, wave.executed - executed):
-                return _described(wave, program)
+            if executed is not None:
+                return _come_back(wave, program, wave.executed - executed)
         return None
 
     def _note(self, wave: Wave, program: Program, changes: int) -> None:
@@ -163,23 +181,15 @@ def _in_short(wave: Wave) -> tuple[int, int, int]:
     return wave.pc, bool(wave.scc) | wave.mode.bits << 1, check
 
 
-def _comes_back(wave: Wave, program: Program, period: int) -> bool:
-    """Let a wave go on, and say whether it is then as it was, without having changed memory or met others."""
+def _come_back(wave: Wave, program: Program, period: int) -> Loop | None:
+    """Let a wave go on; return the loop if it is then as it was, without having changed memory or met others."""
     before, changes, end = _Snapshot.of(wave), wave.changes, wave.executed + period
+    extent = _Extent(first=wave.pc, last=wave.pc)
     while wave.executed < end:
-        program.run(wave, end - wave.executed)
+        extent.step(wave, program)
         if wave.status is not Status.READY:
-            return False
-    return wave.changes == changes and before.is_that_of(wave)
-
-
-def _described(wave: Wave, program: Program) -> Loop:
-    """Return a loop that a wave is known to be in; it goes on for ``WATCH`` instructions, to see where."""
-    places = [wave.pc]
-    for _ in range(WATCH):
-        program.run(wave, 1)
-        places.append(wave.pc)
-    return _loop(wave, program, places)
+            return None
+    return extent.loop(program) if wave.changes == changes and before.is_that_of(wave) else None
 
 
 def _reads(program: Program, first: int, last: int) -> bool:
