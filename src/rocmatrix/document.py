@@ -42,6 +42,8 @@ def from_json(text: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as err:
         raise DocumentError(str(err)) from err
+    except RecursionError as err:
+        raise DocumentError("it is nested too deep") from err
 
 
 def with_texts(document: T, change: Callable[[str], str]) -> T:

@@ -18,6 +18,16 @@ from tests.system.test_audit_verify import SCALE, VARIANT, Verified, Verify, fil
 
 GONE = b"import torch\n\ntorch.a_function_that_is_gone()\n"
 ABORT = b"import os\n\nos.abort()\n"
+NO_UNICODE = b"raise Exception('\\ud800')\n"
+GARBAGE = b"""import json
+import os
+import sys
+
+with open(sys.argv[2]) as job, open(json.load(job)["result"], "w") as result:
+    result.write('{"a":' * 100000)
+os._exit(0)
+"""
+HUGE = GARBAGE.replace(b"""write('{"a":' * 100000)""", b"truncate(1 << 40)")
 NO_CREDENTIAL = b"""import os
 
 found = sorted(name for name in os.environ if "TOKEN" in name or name == "HF_ENDPOINT")
@@ -108,6 +118,9 @@ def many(hub: RunningHub, verify: Verify) -> Many:
         **variant("abi299-rocm74"),
         **variant("abi210-rocm75"),
         **variant("abi211-rocm75", OPERATOR),
+        **variant("abi210-rocm76", NO_UNICODE),
+        **variant("abi210-rocm77", GARBAGE),
+        **variant("abi210-rocm78", HUGE),
     }
     return Many(done=load(hub, verify, files), sound=sound, unsound=unsound)
 
@@ -125,6 +138,20 @@ def test_a_process_that_an_import_takes_down_is_a_failed_import(many: Many) -> N
     assert "the process that imported it ended: exit status -6" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("abi210-rocm76", "Exception: \\ud800"),
+        ("abi210-rocm77", "what its import left cannot be read: it is nested too deep"),
+        ("abi210-rocm78", "what it left cannot be used: the file is larger than"),
+    ],
+)
+def test_what_a_kernel_makes_of_the_process_is_its_own_fault(many: Many, name: str, reason: str) -> None:
+    state, said = many.found(name)
+    assert state == "failed"
+    assert reason in said
+
+
 def test_nothing_of_a_variant_whose_audit_failed_is_run(many: Many) -> None:
     assert many.found("abi210-rocm72") == ("passed over", "its audit failed: nothing of it is run")
     assert not many.unsound.exists()
@@ -138,7 +165,7 @@ def test_what_was_loaded_is_told_with_its_operators_and_the_torch_and_without_a_
     assert (found["state"], found["hip"], found["operators"]) == ("loaded", "stand-in", ["loaded::op"])
     report = json.loads(many.done.out)["load"]
     assert (report["torch"], report["rocm"]) == (torch.__version__, None)
-    said = f"2 variants of 7 loaded on torch {torch.__version__}, a build without ROCm; nothing was launched"
+    said = f"2 variants of 10 loaded on torch {torch.__version__}, a build without ROCm; nothing was launched"
     assert said in many.done.err
 
 
@@ -179,3 +206,8 @@ def test_a_python_that_cannot_be_asked_is_told_with_what_to_install(hub: Running
     assert error["fix"] == "Install into it, on any index: torch, and kernels==0.17.2."
     done = load(hub, verify, variant("abi210-rocm72"), "no-such-python")
     assert (done.code, json.loads(done.out)["error"]["what"]) == (2, "'no-such-python' is no program")
+
+
+def test_a_python_that_is_none_is_refused_before_the_hub_is_asked(verify: Verify) -> None:
+    done = verify("nobody/has-this", "--json", "--load", "/no/such/python")
+    assert (done.code, json.loads(done.out)["error"]["what"]) == (2, "'/no/such/python' is no program")

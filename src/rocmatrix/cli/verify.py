@@ -107,6 +107,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
 
     kernel = parse_published(arguments.kernel)
     require_sarif_place(arguments)
+    require_python(arguments)
     with reporter_of(arguments) as reporter:
         audited = audit_published(
             kernel,
@@ -119,6 +120,18 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         loaded = load_as_asked(arguments, audited, reporter.emit)
     code = present_audit(arguments, loaded or audited)
     return _present_loads(arguments, loaded, code) if loaded else code
+
+
+def require_python(arguments: argparse.Namespace) -> None:
+    """Refuse a ``--load`` that names no program, before anything is downloaded.
+
+    Raises:
+        InputError: there is no such program.
+    """
+    if arguments.load is not None:
+        from rocmatrix.releasing.loading import find_python  # noqa: PLC0415 - `--help` must not wait for it
+
+        find_python(arguments.load)
 
 
 def load_as_asked(arguments: argparse.Namespace, audited: PublishedAudit, emit: Emit) -> LoadedKernel | None:

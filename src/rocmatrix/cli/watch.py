@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rocmatrix.cli.options import Verb
-from rocmatrix.cli.verify import add_verifying, load_as_asked, signature_check
-from rocmatrix.errors import ExitCode, InputError, MissingRequirementError
+from rocmatrix.cli.verify import add_verifying, load_as_asked, require_python, signature_check
+from rocmatrix.errors import ExitCode, RocmatrixError
 
 if TYPE_CHECKING:
     from rocmatrix.events import Emit
@@ -34,6 +34,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
 
     require_extras("watch", RELEASE)
+    require_python(arguments)
     plan = load_plan(arguments.matrix, toolchain=None)
     people = make_console(sys.stderr if arguments.json else sys.stdout)
     with reporter_of(arguments) as reporter:
@@ -57,7 +58,7 @@ def _kernels(arguments: argparse.Namespace, plan: Plan, emit: Emit) -> Iterator[
     for kernel in plan.kernels:
         try:
             yield _kernel(arguments, plan, kernel, emit)
-        except (InputError, MissingRequirementError) as err:
+        except RocmatrixError as err:
             yield unseen(kernel.repo_id, err)
 
 

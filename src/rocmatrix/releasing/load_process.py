@@ -87,7 +87,8 @@ def _hip_runtime(soname: str | None, stand_in: str | None) -> str:
 
 
 def _said(err: Exception) -> str:
-    return " ".join(f"{type(err).__name__}: {err}".split())
+    said = " ".join(f"{type(err).__name__}: {err}".split())
+    return said.encode("utf-8", "backslashreplace").decode("utf-8")  # JSON holds no lone surrogates
 
 
 if __name__ == "__main__":

@@ -19,17 +19,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
+from rocmatrix import document
 from rocmatrix.audit.published import PublishedAudit
 from rocmatrix.binary.elf import read_shared_object
 from rocmatrix.binary.facts import ElfFacts, UnreadableError
+from rocmatrix.document import DocumentError
 from rocmatrix.emulator.host.compiler import RuntimeCompiler
 from rocmatrix.emulator.host.needs import HIP_LIBRARY, exports
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.engine.interface import Command
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.events import Emit, Notice
+from rocmatrix.input_file import read_input
 from rocmatrix.plan.model import Abi
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.variants import parse_variant
@@ -38,6 +39,9 @@ from rocmatrix.releasing import load_process
 from rocmatrix.releasing.load_model import Loaded, LoadedKernel, LoadReport, LoadState
 
 _FETCH_SECONDS, _LOAD_SECONDS = 900.0, 300.0
+_LARGEST_RESULT = 4 << 20
+"""Bytes of what a process leaves that are read: code of a kernel may have written it."""
+
 _SHOWN = 1500
 """Characters of what a process said last."""
 
@@ -103,7 +107,7 @@ def load_published(audited: PublishedAudit, python: Path, *, cache: Path, emit: 
         InputError: there is no such variant, or none that is for this torch.
         MissingRequirementError: the interpreter lacks torch or the client, or the Hub does not answer.
     """
-    program = _program(python)
+    program = find_python(python)
     outcomes = {Path(one.path).name: one.outcome for one in audited.audits}
     wanted = {name: f"{rocm}.0" for name in outcomes if (rocm := _rocm_of_stable(name))}
     if not wanted:
@@ -164,7 +168,11 @@ class _Loader:
         if text is None:
             what = f"the client cannot be asked by {self._python}: {said}"
             raise MissingRequirementError(what, where="--load", fix=_INSTALL)
-        there = msgspec.json.decode(text, type=_Environment)
+        try:
+            there = document.from_json(text, _Environment)
+        except DocumentError as err:
+            what = f"what {self._python} said of the client cannot be read: {err}"
+            raise MissingRequirementError(what, where="--load", fix=_INSTALL) from err
         for each in there.fetched:
             if each.error and not each.rejected:
                 fix = "Check the network and HF_ENDPOINT, then run again."
@@ -202,7 +210,10 @@ class _Loader:
         text, said = self._run("load", job, offline, _LOAD_SECONDS)
         if text is None:
             return _left(name, LoadState.FAILED, f"the process that imported it ended: {said}")
-        found = msgspec.json.decode(text, type=_Import)
+        try:
+            found = document.from_json(text, _Import)
+        except DocumentError as err:  # the kernel's own code ran in the process that wrote it
+            return _left(name, LoadState.FAILED, f"what its import left cannot be read: {err}"[:_SHOWN])
         if found.error is not None:
             return Loaded(variant=name, state=LoadState.FAILED, said=found.error[:_SHOWN], hip=found.hip)
         if folder not in Path(found.file).parents:
@@ -221,15 +232,22 @@ class _Loader:
         command = Command(argv=argv, cwd=self._folder, environment={**hub, **variables}, timeout=seconds)
         done = self._engine.run(command)
         if done.returncode == 0 and result.is_file():
-            return result.read_bytes(), ""
+            try:
+                return read_input(result, largest=_LARGEST_RESULT), ""
+            except InputError as err:
+                return None, f"what it left cannot be used: {err.what}"
         if done.returncode is None:
             return None, f"it was not done in {seconds:.0f} s"
         lines = done.output.strip()[-_SHOWN:].splitlines()
         return None, f"exit status {done.returncode}: {' '.join(lines[-3:])}"
 
 
-def _program(python: Path) -> str:
-    """Return the path of an interpreter that was named by its path, or as a program of PATH."""
+def find_python(python: Path) -> str:
+    """Return the path of an interpreter that was named by its path, or as a program of PATH.
+
+    Raises:
+        InputError: there is no such program.
+    """
     found = shutil.which(str(python))
     if found is None:
         raise InputError(
