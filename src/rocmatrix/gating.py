@@ -8,6 +8,7 @@ Here every job has one result that is right, and all others are objections. Sour
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +19,8 @@ PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT = "plan", "build", "digests", "c
 RELEASE = "release"
 JOBS = (PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT, RELEASE)
 """Names of the jobs of the reusable workflow, in order."""
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 PLANNED, COLLECTED = "units", "units"
 """Outputs of ``plan`` and ``collect`` that say how many units were planned, and how many can be published."""
@@ -167,7 +170,7 @@ def _number_objections(planned: int | None, collected: int | None, *, collects: 
 
 def _number(job: Job | None, output: str) -> int | None:
     text = job.outputs.get(output) if job else None
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return int(text) if text and _NUMBER.fullmatch(text) else None
 
 
 def _code(verdict: Verdict) -> ExitCode:

@@ -15,6 +15,7 @@ from rocmatrix.gpu.topology import Gpu
 
 _HSA = "ROCR_VISIBLE_DEVICES"
 _HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _UUID = re.compile(r"GPU-([0-9a-fA-F]{1,16})")
 
 
@@ -68,7 +69,7 @@ def _named(gpus: Sequence[Gpu], value: str | None) -> tuple[Gpu, ...]:
         if match:
             same = [gpu for gpu in gpus if gpu.unique_id == int(match[1], 16)]
         else:
-            same = [gpus[int(word)]] if word.isdecimal() and int(word) < len(gpus) else []
+            same = [gpus[int(word)]] if _NUMBER.fullmatch(word) and int(word) < len(gpus) else []
         if not same:
             break
         found += [gpu for gpu in same[:1] if gpu not in found]

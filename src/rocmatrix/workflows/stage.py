@@ -13,7 +13,9 @@ from pathlib import Path
 
 import rocmatrix
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.input_file import INPUT_LIMIT, read_input
 from rocmatrix.machine.cache import cache_folder
+from rocmatrix.plan.file_text import decode
 from rocmatrix.plan.text import quote
 from rocmatrix.workflows.act import GITHUB_REMOTE, Errand
 from rocmatrix.workflows.actions import REUSABLE, Used, lay_out_stand_ins, lay_out_toolkit, used_by, with_self
@@ -80,13 +82,13 @@ def set_stage(
         name: what the repository is called on GitHub.
 
     Raises:
-        InputError: the workflow is in no git repository, or uses an action that nothing stands in for.
+        InputError: the workflow cannot be read, is in no git repository, or uses an action that nothing stands in for.
         MissingRequirementError: git is not there.
     """
     scratch.mkdir(parents=True)
     repository = _copy(workflow, scratch / "repository", tag)
     _git(repository, "remote", "add", GITHUB_REMOTE, f"https://github.com/{name}.git")
-    text = workflow.read_text(encoding="utf-8")
+    text = decode(read_input(workflow), str(workflow), largest=INPUT_LIMIT)
     called = {each for each in used_by(text) if each.repository == TOOLKIT} or {Used(repository=TOOLKIT, ref=_SELF_REF)}
     folders = _toolkits(called, toolkit or toolkit_source(), scratch / "toolkit")
     text = with_self(text, min(called, key=lambda one: one.ref))

@@ -28,6 +28,8 @@ def gpus(tmp_path: Path) -> tuple[Gpu, ...]:
         ({"HIP_VISIBLE_DEVICES": "3", "CUDA_VISIBLE_DEVICES": "1"}, [3]),
         ({"HIP_VISIBLE_DEVICES": "1,-1,2"}, [1]),
         ({"HIP_VISIBLE_DEVICES": "1,9,2"}, [1]),
+        ({"HIP_VISIBLE_DEVICES": "1,٢"}, [1]),
+        ({"ROCR_VISIBLE_DEVICES": f"2,{'9' * 5000}"}, [2]),
         ({"HIP_VISIBLE_DEVICES": ""}, []),
         ({"ROCR_VISIBLE_DEVICES": "GPU-ff"}, []),
     ],

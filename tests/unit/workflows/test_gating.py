@@ -61,7 +61,7 @@ def test_of_all_combinations_of_results_only_the_planned_one_passes(mode: str, *
 
 
 @pytest.mark.parametrize("mode", NEEDED)
-@pytest.mark.parametrize("said", ["0", "", None, "many", "-3", "³"])
+@pytest.mark.parametrize("said", ["0", "", None, "many", "-3", "³", "9" * 5000])
 def test_a_plan_without_units_or_without_a_number_never_passes(mode: str, said: str | None) -> None:
     outputs = {"plan": {"units": said} if said is not None else {}, "collect": {"units": said or "0"}}
     found = judge(jobs(green(mode), outputs), mode=Mode(mode), gpu=False)
@@ -123,7 +123,9 @@ def test_the_verb_prints_a_table_annotates_and_adds_to_the_summary(
     assert json.loads(capsys.readouterr().out)["objections"] == []
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"plan": {"result": "great"}}', '{"plan": {}}', "\ufeff{}", "null"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"a":' * 100_000, '{"plan": {"result": "great"}}', '{"plan": {}}', "\ufeff{}", "null"]
+)
 def test_what_is_no_needs_context_is_refused_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from rocmatrix.cli.main import main
-from rocmatrix.errors import RocmatrixError
+from rocmatrix.errors import InputError, RocmatrixError
 from rocmatrix.workflows.rehearsal import rehearse_workflow
+from rocmatrix.workflows.stage import set_stage
 
 ROOT = Path(__file__).parents[3]
 RELEASE = ROOT / ".github/workflows/release.yml"
@@ -27,6 +29,16 @@ RELEASE = ROOT / ".github/workflows/release.yml"
 def test_a_file_that_is_not_there_and_a_tag_that_is_none_are_refused(workflow: Path, tag: str, said: str) -> None:
     with pytest.raises(RocmatrixError, match=said):
         rehearse_workflow(workflow, matrix=ROOT / "matrix.yaml", tag=tag, emit=lambda _: None)
+
+
+def test_a_workflow_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    for command in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message", "x"]):
+        name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *name, *command], cwd=tmp_path, check=True, timeout=60)
+    workflow = tmp_path / "bin.yml"
+    workflow.write_bytes(bytes(range(256)))
+    with pytest.raises(InputError, match="is not UTF-8"):
+        set_stage(workflow, tmp_path / "scratch")
 
 
 @pytest.mark.parametrize(
