@@ -29,6 +29,8 @@ from filelock import FileLock, Timeout
 from rocmatrix import atomic, digest, document
 from rocmatrix.digest import Digest
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.input_file import read_input
+from rocmatrix.plain_text import bounded
 from rocmatrix.plan.model import PLAN_SCHEMA, Plan, UnitId
 from rocmatrix.records import RECORD_SCHEMA, AuditRecord, BuildRecord, CheckRecord, Coverage
 
@@ -36,6 +38,9 @@ Record = BuildRecord | AuditRecord | CheckRecord
 R = TypeVar("R", BuildRecord, AuditRecord, CheckRecord)
 
 _FILE_NAMES: dict[type, str] = {BuildRecord: "build.json", AuditRecord: "audit.json", CheckRecord: "check.json"}
+LARGEST = 64 << 20
+"""Bytes of a record or a plan that are read."""
+
 _MARKER = "CACHEDIR.TAG"
 NOT_DONE = "not done before"
 """Reason of a record that was never written."""
@@ -81,10 +86,10 @@ class Store:
         """Return the plan of this folder.
 
         Raises:
-            InputError: there is none, or it does not parse.
+            InputError: there is none, it is no regular file of reasonable size, or it does not parse.
         """
         try:
-            plan = document.from_json(self.plan_path.read_bytes(), Plan)
+            plan = document.from_json(_read(self.plan_path), Plan)
         except FileNotFoundError as err:
             raise InputError(
                 "there is no plan here",
@@ -93,7 +98,7 @@ class Store:
             ) from err
         except document.DocumentError as err:
             raise InputError(
-                f"this is not a plan: {err}", where=str(self.plan_path), fix="Run `rocmatrix plan` again."
+                f"this is not a plan: {bounded(str(err))}", where=str(self.plan_path), fix="Run `rocmatrix plan` again."
             ) from err
         document.require_schema(plan.schema, PLAN_SCHEMA, str(self.plan_path))
         return plan
@@ -132,21 +137,18 @@ class Store:
     def read_record(self, unit: UnitId, kind: type[R], *, artifact: Digest | None = None) -> R | Absent:
         """Return a stage's record, or why there is none to rely on.
 
-        A record counts as absent if it does not parse, speaks of another unit, or names an artifact digest that the
-        payload beside it does not have, or, where the payload lies elsewhere, that is not ``artifact``. The record of a
-        failed build speaks of no artifact.
+        A record counts as absent if it is no regular file of reasonable size, does not parse, speaks of another unit,
+        or names an artifact digest that the payload beside it does not have, or, where the payload lies elsewhere, that
+        is not ``artifact``. The record of a failed build speaks of no artifact.
         """
         path = self._record_path(unit, kind)
-        try:
-            record = document.from_json(path.read_bytes(), kind)
-        except FileNotFoundError:
-            return Absent(reason=NOT_DONE)
-        except (OSError, document.DocumentError) as err:
-            return Absent(reason=f"{path.name} cannot be read: {err}")
+        record = _parsed(path, kind)
+        if isinstance(record, Absent):
+            return record
         if record.schema != RECORD_SCHEMA:
             return Absent(reason=f"{path.name} has schema {record.schema}, not {RECORD_SCHEMA}")
         if record.unit != unit:
-            return Absent(reason=f"{path.name} speaks of {record.unit}")
+            return Absent(reason=bounded(f"{path.name} speaks of {record.unit}"))
         if record.artifact_digest is not None and record.artifact_digest != (artifact or self.payload_digest(unit)):
             return Absent(reason=f"the payload is not the one that {path.name} speaks of")
         return record
@@ -185,11 +187,13 @@ class Store:
         """Return the coverage of a collected kernel, or why there is none to rely on."""
         path = self.kernel_folder(kernel) / "coverage.json"
         try:
-            return document.from_json(path.read_bytes(), Coverage)
+            return document.from_json(_read(path), Coverage)
         except FileNotFoundError:
             return Absent(reason="not collected yet")
-        except (OSError, document.DocumentError) as err:
-            return Absent(reason=f"coverage.json cannot be read: {err}")
+        except InputError as err:
+            return Absent(reason=f"coverage.json does not count: {err.what}")
+        except document.DocumentError as err:
+            return Absent(reason=bounded(f"coverage.json cannot be read: {err}"))
 
     # -- work, locking, recovery ---------------------------------------------------------------------------------
 
@@ -251,6 +255,33 @@ class Store:
         marker = self.root / _MARKER
         if not marker.exists():
             marker.write_text("Signature: 8a477f597d28d172789f06886806bc55\n# Made by rocmatrix; can be made again.\n")
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file of the store; an output folder may come from a machine that nobody trusts.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        InputError: it is no regular file, is larger than ``LARGEST`` bytes or cannot be read.
+    """
+    try:
+        return read_input(path, largest=LARGEST)
+    except InputError as err:
+        if isinstance(err.__cause__, FileNotFoundError):
+            raise err.__cause__ from None
+        raise
+
+
+def _parsed(path: Path, kind: type[R]) -> R | Absent:
+    """Return the record in a file, or why it is none."""
+    try:
+        return document.from_json(_read(path), kind)
+    except FileNotFoundError:
+        return Absent(reason=NOT_DONE)
+    except InputError as err:
+        return Absent(reason=f"{path.name} does not count: {err.what}")
+    except document.DocumentError as err:
+        return Absent(reason=bounded(f"{path.name} cannot be read: {err}"))
 
 
 def _one_name(name: str) -> str:

@@ -15,6 +15,7 @@ from rocmatrix import store as store_module
 from rocmatrix.atomic import write_file
 from rocmatrix.digest import of_folder
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.plain_text import LONGEST
 from rocmatrix.plan.model import Plan, UnitId
 from rocmatrix.records import BuildRecord, Outcome
 from rocmatrix.store import Absent, Store
@@ -45,7 +46,9 @@ def test_a_missing_plan_is_an_input_error_that_says_what_to_run(store: Store) ->
         store.read_plan()
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"schema": 1}', b"\xff\xfe", b'{"schema": "1"}'])
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b'{"a":' * 100_000, b"[]", b'{"schema": 1}', b"\xff\xfe", b'{"schema": "1"}']
+)
 def test_a_damaged_plan_is_an_input_error(store: Store, text: bytes) -> None:
     write_file(store.plan_path, text)
     with pytest.raises(InputError, match="not a plan"):
@@ -88,13 +91,42 @@ def test_a_record_of_another_unit_counts_as_absent(store: Store) -> None:
     assert UNIT in found.reason
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"not json", b"\x00" * 50])
+@pytest.mark.parametrize("damage", [b"", b"{}", b"not json", b"\x00" * 50, b'{"a":' * 100_000])
 def test_a_damaged_record_counts_as_absent_and_says_why(store: Store, damage: bytes) -> None:
     store.write_record(build_record(None, Outcome.FAILED))
     (store.unit_folder(UNIT) / "build.json").write_bytes(damage)
     found = store.read_record(UNIT, BuildRecord)
     assert isinstance(found, Absent)
     assert "build.json cannot be read" in found.reason
+
+
+def test_what_is_no_regular_file_of_reasonable_size_is_not_read(store: Store, tmp_path: Path) -> None:
+    store.write_record(build_record(None, Outcome.FAILED))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", 1 << 40)
+    record, plan = store.unit_folder(UNIT) / "build.json", store.plan_path
+    for target in (tmp_path / "pipe", Path("/dev/zero"), tmp_path / "large"):
+        for path in (record, plan):
+            path.unlink(missing_ok=True)
+            path.symlink_to(target)
+        found = store.read_record(UNIT, BuildRecord)
+        assert isinstance(found, Absent)
+        assert found.reason.startswith("build.json does not count: ")
+        with pytest.raises(InputError, match=r"is not a regular file|is larger than"):
+            store.read_plan()
+
+
+def test_why_a_record_does_not_count_is_a_line_of_limited_length(store: Store) -> None:
+    store.write_record(build_record(None, Outcome.FAILED))
+    path = store.unit_folder(UNIT) / "build.json"
+    content = path.read_text()
+    for old, new in (('"failed"', '"x\\n\\u001b[2J'), (UNIT, "y\\n")):
+        path.write_text(content.replace(old, f"{new}{'z' * 100_000}" + ('"' if old[0] == '"' else "")))
+        found = store.read_record(UNIT, BuildRecord)
+        assert isinstance(found, Absent)
+        assert found.reason.isprintable()
+        assert len(found.reason) == LONGEST
 
 
 def test_a_failed_record_needs_no_artifact(store: Store) -> None:

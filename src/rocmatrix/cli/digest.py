@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocmatrix.cli.options import Verb, named_path
+from rocmatrix.cli.options import UsageError, Verb, named_path
 from rocmatrix.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
     from rocmatrix.report.text import count  # noqa: PLC0415
 
+    if not arguments.paths:
+        raise UsageError("no file or folder is named", fix="Name what a job left.")
     if arguments.check is not None:
         require_digests(arguments.paths, read_stated(arguments.check))
         make_console(sys.stderr).print(f"digest: {count(len(arguments.paths), 'path')} as stated")

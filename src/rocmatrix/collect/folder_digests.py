@@ -7,6 +7,7 @@ before such a machine says what the folders were, and those who use them compare
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -17,19 +18,20 @@ from rocmatrix.errors import InputError
 
 
 def digests_of(paths: Iterable[Path]) -> dict[str, Digest]:
-    """Return the digest of each file or folder under the last part of its path.
+    """Return the digest of each file or folder under its name, the last part of its path.
 
     Raises:
-        InputError: a path is not there, has no name, is or holds a link, or two have one name.
+        InputError: a path is not there, has no name, is or holds what is neither file nor folder, or two have one name.
     """
     found: dict[str, Digest] = {}
     for path in paths:
-        if not path.exists() or not path.name:
+        name = _name(path)
+        if not os.path.lexists(path):
             raise InputError("there is no such file or folder", where=str(path), fix="Name what a job left.")
-        if path.name in found:
-            raise InputError(f"two of them are named {path.name}", where=str(path), fix="Name each of them once.")
-        _require_no_link(path)
-        found[path.name] = digest.of_folder(path) if path.is_dir() else digest.of_file(path)
+        if name in found:
+            raise InputError(f"two of them are named {name}", where=str(path), fix="Name each of them once.")
+        _require_files(path)
+        found[name] = digest.of_folder(path) if path.is_dir() else digest.of_file(path)
     return found
 
 
@@ -41,7 +43,7 @@ def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
     """
     for path in paths:
         (found,) = digests_of([path]).values()
-        wanted = stated.get(path.name)
+        wanted = stated.get(_name(path))
         if wanted is None:
             what, fix = "no digest is stated for it", "It was not there when the digests were made: do not use it."
             raise InputError(what, where=str(path), fix=fix)
@@ -63,7 +65,19 @@ def read_digests(text: bytes, where: str) -> dict[str, str]:
         raise InputError(f"these are no digests: {err}", where=where, fix=fix) from err
 
 
-def _require_no_link(path: Path) -> None:
-    link = next((each for each in (path, *path.rglob("*")) if each.is_symlink()), None)
-    if link is not None:
-        raise InputError("this is a link, and no output folder has one", where=str(link), fix="Do not use it.")
+def _name(path: Path) -> str:
+    """Return what a path is called, one that ends in ``.`` or ``..`` too."""
+    name = os.path.basename(os.path.abspath(path))  # noqa: PTH100, PTH119 - follows no link, which are to be refused
+    if not name:
+        raise InputError("this folder has no name", where=str(path), fix="Name what a job left.")
+    return name
+
+
+def _require_files(path: Path) -> None:
+    """Refuse what is or holds a link, a pipe or a device: a digest of regular files alone would not speak of it."""
+    for each in (path, *path.rglob("*")):
+        if each.is_symlink():
+            raise InputError("this is a link, and no output folder has one", where=str(each), fix="Do not use it.")
+        if not each.is_file() and not each.is_dir():
+            said = "this is neither a file nor a folder, and no output folder has one"
+            raise InputError(said, where=str(each), fix="Do not use it.")

@@ -132,14 +132,16 @@ def _take(unit: Unit, found: _Found, into: Store) -> None:
     """Copy a unit's payload, build record and log.
 
     Raises:
-        InputError: its payload has a link: what that leads to is not of this build.
+        InputError: its payload has a link, and what that leads to is not of this build, or a pipe or a device.
     """
     payload, log = found.store.payload(unit.id), found.store.build_log(unit.id)
     into.discard_payload(unit.id)
     if found.record.artifact_digest is not None:
-        link = next((path for path in payload.rglob("*") if path.is_symlink()), None)
-        if link:
-            raise InputError("this is a link, and no payload has one", where=str(link), fix="Build the unit again.")
+        for path in payload.rglob("*"):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                kind = "a link" if path.is_symlink() else "neither a file nor a folder"
+                fix = "Build the unit again."
+                raise InputError(f"this is {kind}, and no payload has one", where=str(path), fix=fix)
         with into.scratch("merge") as scratch:
             shutil.copytree(payload, scratch / "payload", copy_function=shutil.copyfile)
             if digest.of_folder(scratch / "payload") != found.record.artifact_digest:

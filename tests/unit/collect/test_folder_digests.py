@@ -1,6 +1,7 @@
 """Folders that jobs hand on, and the digests by which a replaced one is told."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,25 @@ def test_links_missing_paths_and_one_name_twice_are_refused(part: Path, tmp_path
         digests_of([other])
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "null"])
+def test_a_pipe_is_refused_and_not_waited_for(part: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(part / "units/pipe")
+    for path in (tmp_path / "pipe", part):
+        with pytest.raises(InputError, match="this is neither a file nor a folder"):
+            digests_of([path])
+
+
+def test_a_folder_is_known_by_its_name_however_it_is_reached(part: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stated = digests_of([part])
+    monkeypatch.chdir(part / "units")
+    for path in (Path(), Path(".."), Path("../../unit-001-llvm")):
+        assert digests_of([path]).keys() == ({"units"} if path == Path() else stated.keys())
+    require_digests([Path("..")], stated)
+    with pytest.raises(InputError, match="this folder has no name"):
+        digests_of([Path("/")])
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a":' * 100_000, '{"a": 1}', "null"])
 def test_what_are_no_digests_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="these are no digests"):
         read_digests(text.encode(), "a test")
@@ -70,6 +89,9 @@ def test_the_verb_says_digests_to_later_steps_and_compares(
     stated = tmp_path / "stated.json"
     stated.write_text(json.dumps(said))
     assert main(["digest", "--check", str(stated), str(part)]) == 0
+    for nothing in (["digest"], ["digest", "--check", str(stated)]):
+        assert main(nothing) == 2
+        assert "no file or folder is named" in capsys.readouterr().err
     (part / "plan.json").write_text("[]")
     assert main(["digest", "--check", str(stated), str(part)]) == 2
     assert "it was replaced or changed" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Merging what several machines left: one artifact for each unit, and records that speak of it."""
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -179,6 +180,30 @@ def test_a_link_in_a_payload_is_refused(machine: Machine, into: Store, tmp_path:
     with pytest.raises(InputError, match="this is a link"):
         merge(into, part.store.root)
     assert into.payload_digest(UNIT) is None
+
+
+def test_what_a_machine_that_only_checks_leaves_is_neither_waited_for_nor_read_without_end(
+    machine: Machine, into: Store
+) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.go_through()
+    gpu.build()
+    gpu.check(tested=Tested.MI300X)
+    record = check_only(gpu) / "units" / UNIT / "check.json"
+    os.mkfifo(gpu.root / "pipe")
+    for target in (Path("/dev/zero"), gpu.root / "pipe"):
+        record.unlink()
+        record.symlink_to(target)
+        (said,) = merge(into, built.store.root, checks=[gpu.store.root])
+        assert "its record does not count: check.json does not count: this is not a regular file" in said
+
+
+def test_a_pipe_in_a_payload_is_refused(machine: Machine, into: Store) -> None:
+    part = machine("part")
+    part.go_through()
+    os.mkfifo(part.store.payload(UNIT) / "pipe")
+    with pytest.raises(InputError, match="this is neither a file nor a folder"):
+        merge(into, part.store.root)
 
 
 def test_what_is_no_part_or_has_another_plan_is_one_message(
