@@ -13,6 +13,7 @@ import re
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from urllib.parse import quote
 
 _MAY_WRITE = ("admin", "write")
@@ -57,7 +58,7 @@ def _ask(variables: dict[str, str], path: str) -> dict[str, object]:
             found = json.load(answer)
     except urllib.error.HTTPError as err:
         raise RefusedError(f"GitHub answers {err.code} to {path}") from err
-    except (OSError, ValueError) as err:
+    except (OSError, ValueError, RecursionError, HTTPException) as err:
         raise RefusedError(f"GitHub does not answer to {path}: {type(err).__name__}") from err
     if not isinstance(found, dict):
         raise RefusedError(f"GitHub's answer to {path} is none")

@@ -87,6 +87,40 @@ def ask(asked: list[str]) -> Iterator[Ask]:
         server.shutdown()
 
 
+class _Broken(BaseHTTPRequestHandler):
+    """Answers that are none."""
+
+    answer: bytes
+
+    def do_GET(self) -> None:
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "IncompleteRead"),
+        (b"nonsense\r\n\r\n", "BadStatusLine"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n", "HTTPException"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b'{"a":' * 100_000, "RecursionError"),
+        (b"HTTP/1.1 200 OK\r\n\r\n\xff", "UnicodeDecodeError"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"9" * 10_000, "ValueError"),
+        (b"HTTP/1.1 200 OK\r\n\r\n[]", "is none"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_refusal(ask: Ask, answer: bytes, said: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Broken,), {"answer": answer})) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        code, text = ask(GITHUB_API_URL=f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert code == 1
+    assert text.startswith("refused: ")
+    assert said in text
+
+
 @pytest.mark.parametrize("actor", ["ann", "bob"])
 def test_who_may_write_is_let_through_for_the_commit_that_it_is_at(ask: Ask, actor: str) -> None:
     assert ask(GITHUB_TRIGGERING_ACTOR=actor) == (0, "authorized\n")
