@@ -22,11 +22,10 @@ from rocmatrix.errors import ExitCode, InputError, worst
 from rocmatrix.events import Emit, RunStarted, Stage, State, UnitFinished
 from rocmatrix.machine.cache import cache_folder
 from rocmatrix.plan.audit_renewal import with_choices_of
-from rocmatrix.plan.compat import load_compat
 from rocmatrix.plan.model import Plan, Unit, UnitId
-from rocmatrix.plan.planner import make_plan
 from rocmatrix.plan.selectors import select
-from rocmatrix.project_listing import read_manifest, read_matrix
+from rocmatrix.project_listing import load_plan as load_plan  # noqa: PLC0414 - part of what a pipeline offers
+from rocmatrix.project_listing import read_matrix, require_current_plan
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Coverage, Outcome
 from rocmatrix.store import Absent, Store
 from rocmatrix.toolchain.engines import EngineChoice, engines_of, recipes_of
@@ -86,18 +85,6 @@ class RunResult:
     seconds: float = 0.0
 
 
-def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
-    """Read matrix.yaml and the build.toml of each kernel it names, and plan.
-
-    Raises:
-        InputError: a file is missing, is not what it should be, or promises what cannot be planned.
-    """
-    compat = load_compat()
-    parsed = read_matrix(matrix)
-    manifests = {entry.path: read_manifest(matrix.parent, entry, compat) for entry in parsed.kernels}
-    return make_plan(parsed, manifests, compat, toolchain=toolchain)
-
-
 def plan(options: Options, emit: Emit) -> RunResult:
     """Plan, and write ``plan.json``."""
     return _in_store(options, emit, replan=True)
@@ -123,8 +110,12 @@ def check(options: Options, emit: Emit) -> RunResult:
 
 
 def collect(options: Options, emit: Emit) -> RunResult:
-    """Collect what was built and audited, by the plan that lies in the output folder."""
-    return _in_store(options, emit, _collect)
+    """Collect what was built and audited, by the plan that lies in the output folder.
+
+    Raises:
+        InputError: among others, that plan is not the one of matrix.yaml.
+    """
+    return _in_store(options, emit, _collect_planned)
 
 
 def run(options: Options, emit: Emit) -> RunResult:
@@ -246,8 +237,13 @@ def _collect(context: _Context, result: RunResult) -> RunResult:
     return replace(result, coverage=coverage)
 
 
+def _collect_planned(context: _Context, result: RunResult) -> RunResult:
+    require_current_plan(result.plan, context.options.matrix, where=str(context.store.plan_path))
+    return _collect(context, result)
+
+
 _STAGES: dict[_Step, Stage] = {_build: Stage.BUILD, _audit: Stage.AUDIT, _check: Stage.CHECK, _collect: Stage.COLLECT}
-_STAGES |= {_audit_anew: Stage.AUDIT, _check_alone: Stage.CHECK}
+_STAGES |= {_audit_anew: Stage.AUDIT, _check_alone: Stage.CHECK, _collect_planned: Stage.COLLECT}
 
 
 def _built(context: _Context, result: RunResult, stage: Stage) -> tuple[tuple[Unit, ...], RunResult]:

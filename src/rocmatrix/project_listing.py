@@ -1,4 +1,4 @@
-"""Kernel projects on the disk: build.toml read and held against what lies there, each folder listed once."""
+"""Kernel projects on the disk: matrix.yaml and build.toml read, held against what lies there, and planned."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from rocmatrix.input_file import read_input
-from rocmatrix.plan.compat import Compat
+from rocmatrix.plan.agreement import override_of, require_plan_of
+from rocmatrix.plan.compat import Compat, load_compat
 from rocmatrix.plan.manifest import Manifest, parse_manifest
 from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.matrix_model import KernelEntry, Matrix
+from rocmatrix.plan.model import Plan
+from rocmatrix.plan.planner import make_plan
 from rocmatrix.plan.project_files import Entry, Listing, no_manifest, require_processors, require_sources
 from rocmatrix.plan.yaml_file import LARGEST_YAML
 
@@ -19,6 +22,32 @@ from rocmatrix.plan.yaml_file import LARGEST_YAML
 def read_matrix(path: Path) -> Matrix:
     """Return what the matrix.yaml at a path says; raises ``InputError`` if it cannot be read or is none."""
     return parse_matrix(read_input(path, largest=LARGEST_YAML), str(path))
+
+
+def load_plan(matrix: Path, *, toolchain: str | None) -> Plan:
+    """Read matrix.yaml and the build.toml of each kernel it names, and plan.
+
+    Raises:
+        InputError: a file is missing, is not what it should be, or promises what cannot be planned.
+    """
+    compat = load_compat()
+    parsed = read_matrix(matrix)
+    manifests = {entry.path: read_manifest(matrix.parent, entry, compat) for entry in parsed.kernels}
+    return make_plan(parsed, manifests, compat, toolchain=toolchain)
+
+
+def require_current_plan(plan: Plan, matrix: Path, *, where: str) -> None:
+    """Refuse a plan that is not the one that matrix.yaml and build.toml of each kernel ask for now.
+
+    Args:
+        plan: from an output folder, with or without ``--toolchain``.
+        matrix: path of matrix.yaml.
+        where: the plan's file, for messages.
+
+    Raises:
+        InputError: they differ, or nothing can be planned.
+    """
+    require_plan_of(plan, load_plan(matrix, toolchain=override_of(plan)), where=where, matrix=str(matrix))
 
 
 def read_manifest(root: Path, entry: KernelEntry, compat: Compat) -> Manifest:

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -297,6 +298,16 @@ def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
     assert again.stdout.startswith("already released: v2.0.0")
     token = (tmp_path / "hub/token").read_text().strip()
     assert token not in first.stdout + first.stderr + (made.store.kernel_folder("scale") / "release.json").read_text()
+
+
+def test_a_release_of_fewer_promises_than_matrix_yaml_has_is_refused(tmp_path: Path) -> None:
+    made = make_source(tmp_path / "made")
+    kept = tuple(cell for cell in made.plan.cells if cell.torch != "2.13")
+    made.store.write_plan(replace(made.plan, cells=kept))
+    for verb in (("release", "--hub", "embedded", "--allow-untested", "--dry-run"), ("rehearse", "--no-run")):
+        done = command(made, *verb, "--tag", TAG, home=tmp_path)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert "it lacks the cell 'scale.torch2.13-rocm7.1'" in done.stderr
 
 
 def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.cli.following import present  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.collect.folder_digests import require_digests  # noqa: PLC0415
-    from rocmatrix.collect.parts import Parts, merge_parts  # noqa: PLC0415
+    from rocmatrix.collect.parts import Parts, merge_parts, plan_of  # noqa: PLC0415
+    from rocmatrix.project_listing import require_current_plan  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
 
     if arguments.digests is not None and not arguments.parts:
@@ -53,9 +54,11 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     if arguments.parts or arguments.checks:
         if arguments.digests is not None:
             require_digests(arguments.parts, read_stated(arguments.digests))
-        store = Store(arguments.out)
+        parts, store = Parts(whole=arguments.parts, checks=arguments.checks), Store(arguments.out)
+        plan = plan_of(parts, store)
+        require_current_plan(plan, arguments.matrix, where=str((arguments.parts or arguments.checks)[0] / "plan.json"))
         with store.exclusive(), reporter_of(arguments) as reporter:
-            merge_parts(Parts(whole=arguments.parts, checks=arguments.checks), store, reporter.emit)
+            merge_parts(parts, store, reporter.emit)
     return present(arguments, pipeline.collect, then=_tell_later_jobs)
 
 

@@ -12,6 +12,9 @@ from rocmatrix.plan.model import ToolchainId, ToolchainSpec
 from rocmatrix.plan.text import allowed, in_words, place, quote
 from rocmatrix.plan.version import in_order
 
+OVERRIDE = "--toolchain"
+"""What chose a toolchain, where the command line did and not matrix.yaml."""
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -52,7 +55,7 @@ def _override(text: str) -> str:
     path = relative_path(text) if text.startswith("./") else None
     if path is None or path == ".":
         fix = f"{allowed(text, RECIPES)} Or a folder of your own, ./toolchains/mine."
-        raise InputError(f"the toolchain {quote(text)} is not known", where="--toolchain", fix=fix)
+        raise InputError(f"the toolchain {quote(text)} is not known", where=OVERRIDE, fix=fix)
     return f"./{path}"
 
 
@@ -60,7 +63,7 @@ def _spec(matrix: Matrix, rocm: str, override: str | None) -> ToolchainSpec:
     choice = next((choice for choice in matrix.toolchains if choice.rocm == rocm), None)
     if override is not None:
         args = choice.args if choice is not None and choice.recipe == override else {}
-        return _made(override, rocm, args, "--toolchain")
+        return _made(override, rocm, args, OVERRIDE)
     if choice is None:
         raise InputError(
             f"no toolchain for ROCm {rocm}",

@@ -13,10 +13,9 @@ from rocmatrix.images.recipe import Recipe
 from rocmatrix.input_file import read_input
 from rocmatrix.plan.compat import Compat, load_compat
 from rocmatrix.plan.manifest import parse_manifest
-from rocmatrix.plan.matrix import parse_matrix
 from rocmatrix.plan.model import Plan, PlannedKernel, ToolchainId
 from rocmatrix.plan.text import nearest, quote
-from rocmatrix.plan.yaml_file import LARGEST_YAML
+from rocmatrix.project_listing import read_matrix, require_current_plan
 from rocmatrix.release.credentials import Credential
 from rocmatrix.release.gates import Allowances
 from rocmatrix.release.publication import Wanted
@@ -89,8 +88,13 @@ def kernel_of(plan: Plan, tag: str) -> PlannedKernel:
 
 
 def request_of(options: Options, plan: Plan, kernel: PlannedKernel, credential: Credential) -> Request:
-    """Return what the stage is asked, from matrix.yaml and build.toml as they are now."""
-    matrix = parse_matrix(read_input(options.matrix, largest=LARGEST_YAML), str(options.matrix))
+    """Return what the stage is asked, from matrix.yaml and build.toml as they are now.
+
+    Raises:
+        InputError: among others, the plan is not the one that they ask for.
+    """
+    require_current_plan(plan, options.matrix, where=str(Store(options.out).plan_path))
+    matrix = read_matrix(options.matrix)
     root = options.matrix.absolute().parent
     project = root / kernel.path
     images, compat = _images(plan, kernel, root), load_compat()
