@@ -134,10 +134,11 @@ CASES = [
 class Lacking:
     """An executor that lacks something for every unit, or for every unit but one, whose numbers are wrong."""
 
-    identity = "lacking"
-
     def __init__(self, wrong: UnitId | None) -> None:
         self.wrong = wrong
+
+    def identity(self, unit: Unit) -> str:
+        return f"lacking {unit.id}"
 
     def interrupt(self) -> None:
         pass

@@ -86,9 +86,13 @@ class EmulatorExecutor:
         self._done: dict[tuple[Digest, Path], Execution] = {}
         self._locks: defaultdict[tuple[Digest, Path], threading.Lock] = defaultdict(threading.Lock)
 
+    def identity(self, unit: Unit) -> str:
+        """Return a digest of the emulator's own files, its decoder and compiler, budget, device and seed."""
+        del unit  # all have the same
+        return self._identity
+
     @cached_property
-    def identity(self) -> str:
-        """Digest of the emulator's own files, its decoder and compiler, budget, device and seed."""
+    def _identity(self) -> str:
         folder = Path(host_package.__file__).parent.parent
         files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         own = digest.of_named_files({path.relative_to(folder).as_posix(): path for path in files})

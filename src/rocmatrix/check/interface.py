@@ -47,9 +47,8 @@ class UntestableError(Exception):
 class Executor(Protocol):
     """Runs numerical cases, on a GPU or on an emulator."""
 
-    @property
-    def identity(self) -> str:
-        """What decides the results besides payload and cases: name, version, device; results are reused by it."""
+    def identity(self, unit: Unit) -> str:
+        """Return what decides a unit's results besides payload and cases: name, version, device; reuse goes by it."""
 
     def run(
         self, unit: Unit, payload: Path, tests: Path, cases: tuple[CaseDescription, ...], *, progress: Progress

@@ -140,7 +140,7 @@ def _check_unit(
     if artifact is None:
         emit(_finished(unit, State.SKIPPED, "there is no payload", 0.0))
         return None
-    inputs = _inputs_digest(artifact, cases, executor)
+    inputs = _inputs_digest(artifact, cases, executor.identity(unit) if executor else None)
     earlier = store.read_record(unit.id, CheckRecord)
     if use_cache and not isinstance(earlier, Absent) and _holds(earlier, inputs):
         state = State.UNTESTED if earlier.tested is Tested.UNTESTED else State.REUSED
@@ -180,11 +180,11 @@ def _holds(earlier: CheckRecord, inputs: Digest) -> bool:
     return earlier.inputs_digest == inputs and earlier.outcome is Outcome.PASSED
 
 
-def _inputs_digest(artifact: Digest, cases: _Cases, executor: Executor | None) -> Digest:
+def _inputs_digest(artifact: Digest, cases: _Cases, executor: str | None) -> Digest:
     inputs = {
         "artifact": artifact,
         "cases": cases.digest,
-        "executor": executor.identity if executor else None,
+        "executor": executor,
         "rocmatrix": rocmatrix.__version__,
     }
     return digest.of_bytes(digest.canonical_json(inputs))

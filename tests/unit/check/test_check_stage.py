@@ -86,7 +86,10 @@ class CountingExecutor:
     """Says of every case that it passed, or that it did not, and counts how often it was asked."""
 
     def __init__(self, *, passes: bool = True, identity: str = "test executor 1") -> None:
-        self.passes, self.identity, self.runs, self.interrupted = passes, identity, 0, False
+        self.passes, self.named, self.runs, self.interrupted = passes, identity, 0, False
+
+    def identity(self, unit: Unit) -> str:
+        return f"{self.named} {unit.id}"
 
     def interrupt(self) -> None:
         self.interrupted = True

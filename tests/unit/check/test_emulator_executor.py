@@ -51,9 +51,10 @@ def test_what_is_no_shared_object_is_bad_input(unit: Unit, payload: Path) -> Non
         run(replace(unit, archs=("gfx942",)), payload)
 
 
-def test_results_are_reused_only_for_the_same_emulator_budget_device_and_seed(tmp_path: Path) -> None:
+def test_results_are_reused_only_for_the_same_emulator_budget_device_and_seed(tmp_path: Path, unit: Unit) -> None:
     def identity(budget: float | None, device: str, seed: int = 0) -> str:
-        return EmulatorExecutor(engine=HostEngine(), cache=tmp_path, budget=budget, device=device, seed=seed).identity
+        made = EmulatorExecutor(engine=HostEngine(), cache=tmp_path, budget=budget, device=device, seed=seed)
+        return made.identity(unit)
 
     assert identity(1.0, "mi300x") == identity(1.0, "mi300x")
     others = {identity(2.0, "mi300x"), identity(None, "mi300x"), identity(1.0, "mi300a"), identity(1.0, "mi300x", 1)}

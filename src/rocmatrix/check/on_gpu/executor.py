@@ -95,15 +95,16 @@ class GpuExecutor:
         product = product_of(gpu.device_id)
         return f"{product.name if product else 'a GPU'} ({gpu.gfx}), {gpu.render_node}, {self._device.driver}"
 
+    def identity(self, unit: Unit) -> str:
+        """Return a digest of what runs the cases, the GPU, its driver, the unit's image, budget and seed."""
+        gpu, image = self._device.gpu, self._images[unit.id].image.id
+        device = f"{gpu.gfx} {gpu.device_id:#x} {gpu.unique_id:#x} {self._device.driver}"
+        return f"gpu {self._own} {device} {image} budget {self._budget} seed {self._seed}"
+
     @cached_property
-    def identity(self) -> str:
-        """Digest of what runs the cases, the GPU, its driver, the images, budget and seed."""
+    def _own(self) -> str:
         folder = Path(__file__).parent
-        own = digest.of_named_files({path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")})
-        gpu = self._device.gpu
-        images = sorted(f"{unit} {chosen.image.id}" for unit, chosen in self._images.items())
-        chosen = f"budget {self._budget} seed {self._seed}"
-        return f"gpu {own} {gpu.gfx} {gpu.device_id:#x} {gpu.unique_id:#x} {self._device.driver} {images} {chosen}"
+        return digest.of_named_files({path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")})
 
     def interrupt(self) -> None:
         """Kill whatever runs and start nothing more."""

@@ -35,6 +35,21 @@ def test_a_machine_without_anything_is_told_what_to_do() -> None:
     assert not any(probe.blocks_run for probe in probes.values())
 
 
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("garbage", "the address of the docker engine is not one"),
+        ("unix//run/docker.sock", "the address of the docker engine is not one"),
+        ("tcp://example.org:2375", "the docker engine is on another machine"),
+        ("ssh://me@example.org", "the docker engine is on another machine"),
+    ],
+)
+def test_an_address_that_is_none_is_not_another_machine(host: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    probes = {probe.name: probe for probe in probe_gpu(lambda: (IMAGE,))}
+    assert said in probes["GPU engine"].detail
+
+
 def test_a_matrix_that_names_no_image_is_missing_them() -> None:
     probe = probe_gpu(tuple)[-1]
     assert (probe.name, probe.health) == ("GPU images", Health.MISSING)
