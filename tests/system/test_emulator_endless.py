@@ -22,6 +22,10 @@ pytestmark = pytest.mark.needs_llvm
 _BEGIN = "s_load_dwordx2 s[4:5], s[0:1], 0; s_load_dword s10, s[0:1], 8; s_waitcnt lgkmcnt(0); s_mov_b32 s8, 0; "
 _END = "; v_mov_b32 v1, 0; v_mov_b32 v2, s8; global_store_dword v1, v2, s[4:5]; s_endpgm"
 _COUNT = "again_%: s_add_u32 s8, s8, 1; "
+_CLOCK_OF_WAVE_1 = (
+    "v_readfirstlane_b32 s11, v0; s_cmp_eq_u32 s11, 0; s_cbranch_scc1 again_%; "
+    "s_memtime s[12:13]; s_waitcnt lgkmcnt(0); s_endpgm; "
+)
 BODIES = {
     # the exit condition is another one in each turn, and never holds
     "comes_back": _COUNT
@@ -42,6 +46,13 @@ BODIES = {
     # all registers but the clock's are as before, and the clock's are cleared
     "waits_for_the_time": "again_%: s_memtime s[8:9]; s_waitcnt lgkmcnt(0); s_cmp_lt_u32 s8, 0x4000; "
     "s_mov_b64 s[8:9], 0; s_cbranch_scc1 again_%",
+    # the loop that repeats itself begins when the other wave has had its turn
+    "another_asks_for_the_time": _CLOCK_OF_WAVE_1
+    + _COUNT
+    + "s_cmp_lt_u32 s8, 2000; s_cbranch_scc1 again_%; round_%: s_cmp_lg_u32 s8, 1; s_cbranch_scc1 round_%",
+    "comes_back_while_another_asks_for_the_time": _CLOCK_OF_WAVE_1
+    + _COUNT
+    + "s_cmp_lt_u32 s8, 701; s_cselect_b32 s8, s8, 0; s_cmp_lg_u32 s8, 5000; s_cbranch_scc1 again_%",
 }  # fmt: skip
 
 
@@ -60,17 +71,19 @@ def devices(tmp_path_factory: pytest.TempPathFactory) -> tuple[Device, Device]:
     return Device(), Device(Translator(tmp_path_factory.mktemp("translated")))
 
 
-def _launch(device: Device, code: CodeObject, name: str, options: Options) -> tuple[Array, Execution]:
+def _launch(
+    device: Device, code: CodeObject, name: str, options: Options, *, waves: int = 1
+) -> tuple[Array, Execution]:
     out = put(device, "out", np.zeros(1, np.uint32))
     arguments = struct.pack("<2Q", out.address, list(BODIES).index(name))
-    geometry = Geometry(grid=(1, 1, 1), block=(64, 1, 1))
+    geometry = Geometry(grid=(1, 1, 1), block=(64 * waves, 1, 1))
     execution = device.launch(device.load(code), "kernel", geometry, arguments, options=options)
     return out.data.view(np.uint32), execution
 
 
-def _fault(device: Device, code: CodeObject, name: str, limit: int) -> Fault:
+def _fault(device: Device, code: CodeObject, name: str, limit: int, *, waves: int = 1) -> Fault:
     with pytest.raises(FaultError) as raised:
-        _launch(device, code, name, Options(limit=limit))
+        _launch(device, code, name, Options(limit=limit), waves=waves)
     return raised.value.fault
 
 
@@ -105,6 +118,16 @@ def test_one_that_waits_for_the_time_ends_too(code: CodeObject, devices: tuple[D
         _, execution = _launch(device, code, "waits_for_the_time", Options())
         assert execution.instructions > 0x4000
         assert any("clock" in remark for remark in execution.remarks)
+
+
+@pytest.mark.parametrize("name", ["another_asks_for_the_time", "comes_back_while_another_asks_for_the_time"])
+def test_that_one_wave_asks_for_the_time_does_not_hide_that_another_repeats_itself(
+    name: str, code: CodeObject, devices: tuple[Device, Device]
+) -> None:
+    for device in devices:
+        fault = _fault(device, code, name, limit=300_000, waves=2)
+        assert (fault.kind, str(fault.wave)) == (FaultKind.ENDLESS, "workgroup (0, 0, 0) wave 0")
+        assert "without reading memory" in fault.detail
 
 
 def test_the_limit_is_told_with_kernel_wave_instruction_and_count(

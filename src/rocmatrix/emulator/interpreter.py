@@ -49,8 +49,6 @@ _ALIGNED = (RegisterFile.SGPR, RegisterFile.VGPR, RegisterFile.AGPR)
 _SCALAR = (Encoding.SOP1, Encoding.SOP2, Encoding.SOPC, Encoding.SOPK)
 _VECTOR = (Encoding.VOP1, Encoding.VOP2, Encoding.VOPC, Encoding.VOP3)
 _CLOCKS = ("s_memtime", "s_memrealtime")
-A_CLOCK = "a clock"
-"""How what a wave asked for begins where it asked for the time."""
 
 
 def _matrix(wave: Wave, instruction: Instruction) -> None:
@@ -60,7 +58,8 @@ def _matrix(wave: Wave, instruction: Instruction) -> None:
 def _scalar_memory(wave: Wave, instruction: Instruction) -> None:
     """Clocks count executed instructions: they move forward, and mean nothing else."""
     if instruction.name in _CLOCKS:
-        wave.invented.add(f"{A_CLOCK} ({instruction.name})")
+        wave.asks_for_time = True
+        wave.invented.add(f"a clock ({instruction.name})")
         wave.deliver(instruction.destinations[0], [constant(U64, wave.executed)])
     else:
         scalar_memory.execute_scalar_memory(wave, instruction)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding
-from rocmatrix.emulator.interpreter import A_CLOCK, Program
+from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.reports import AccessError, UnsupportedError
 from rocmatrix.emulator.wave import Status, Wave
 
@@ -113,13 +113,9 @@ def find_loop(wave: Wave, program: Program) -> Loop | None:
         extent.step(wave, program)
         if wave.status is not Status.READY or wave.changes != changes:
             return None
-        if before.is_that_of(wave) and not _asks_for_time(wave):
+        if before.is_that_of(wave) and not wave.asks_for_time:
             return extent.loop(program)
     return None
-
-
-def _asks_for_time(wave: Wave) -> bool:
-    return any(what.startswith(A_CLOCK) for what in wave.invented)
 
 
 class Recurrence:
@@ -155,7 +151,7 @@ class Recurrence:
         self._turns += 1
         if self._turns >= _FIRST_NOTED and self._turns & (self._turns - 1) == 0:
             self._note(wave, program, changes)
-        elif self._seen and self._changes == changes and not _asks_for_time(wave):
+        elif self._seen and self._changes == changes and not wave.asks_for_time:
             executed = self._seen.get(_in_short(wave))
             if executed is not None:
                 return _come_back(wave, program, wave.executed - executed)

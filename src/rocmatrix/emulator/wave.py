@@ -66,7 +66,9 @@ class Wave(Registers):
         late: holds what loads found until a wait must have it; ``None`` where they arrive at once.
         changes: writes that changed memory.
         placement: where it runs, once a launch has decided that.
-        invented: what it asked for that differs from run to run, so that the emulator has made it up.
+        invented: what it asked for that differs from run to run, so that the emulator has made it up; the waves of a
+            launch share the set.
+        asks_for_time: whether it has read a clock, so that its registers do not decide all that it does next.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Wave(Registers):
         self.changes = 0
         self.placement: Placement | None = None
         self.invented: set[str] = set()
+        self.asks_for_time = False
 
     def require(self, condition: Value, what: str) -> None:
         """Refuse to go on where a condition does not hold in every active lane."""
