@@ -8,7 +8,7 @@ from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.matrix_model import Matrix
 from rocmatrix.plan.model import Cell, CellState
-from rocmatrix.plan.text import nearest, quote
+from rocmatrix.plan.text import in_words, nearest, quote
 
 _SHOWN_REASONS = 4
 
@@ -63,6 +63,28 @@ def require_every_value_served(matrix: Matrix, cells: Sequence[Cell]) -> None:
         if arch not in archs:
             fix = "Remove it from archs, or add it to rocm-archs of a kernel."
             raise InputError(f"archs: no cell that is served has {arch}", where=matrix.places.archs, fix=fix)
+
+
+def require_cells_of_images(matrix: Matrix, promised: Iterable[tuple[str, str]]) -> None:
+    """Refuse an image for a torch and a ROCm that no cell has, so that no image is written down and never used.
+
+    Args:
+        matrix: the matrix.
+        promised: torch and ROCm of every promise.
+
+    Raises:
+        InputError: at the entry, with the key that was probably meant.
+    """
+    if not matrix.check_images:
+        return
+    keys = {f"torch{torch}-rocm{rocm}": None for torch, rocm in promised}
+    for image in matrix.check_images:
+        key = f"torch{image.torch}-rocm{image.rocm}"
+        if key not in keys:
+            close = nearest(key, keys)
+            meant = f"Did you mean {close}? " if close else ""
+            fix = f"{meant}Remove it, or write one of {in_words(tuple(keys), 'or')}."
+            raise InputError(f"check.images: no cell has {key}", where=image.where, fix=fix)
 
 
 def _unserved(axis: str, value: str, lost: Sequence[Cell], where: str) -> InputError:

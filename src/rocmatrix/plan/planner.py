@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rocmatrix.errors import InputError
 from rocmatrix.plan.audit_renewal import require_variants
-from rocmatrix.plan.axes import require_every_value_served, require_known_archs
+from rocmatrix.plan.axes import require_cells_of_images, require_every_value_served, require_known_archs
 from rocmatrix.plan.compat import Compat
 from rocmatrix.plan.kernel_facts import KernelFacts, facts_of, warnings_of
 from rocmatrix.plan.manifest import Manifest
@@ -38,6 +38,7 @@ def make_plan(
     kernels = {manifests[entry.path].name: facts_of(entry, manifests[entry.path], matrix) for entry in matrix.kernels}
     promises = promises_of(matrix, manifests)
     require_used(matrix, {promise.rocm for promise in promises})
+    require_cells_of_images(matrix, ((promise.torch, promise.rocm) for promise in promises))
     drafts = _Drafts(where=matrix.where)
     cells = [_cell(promise, kernels[promise.kernel], compat, drafts) for promise in promises]
     require_every_value_served(matrix, cells)

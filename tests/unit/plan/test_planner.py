@@ -294,3 +294,28 @@ def test_rocm_10_is_planned_under_the_name_that_it_gives_itself() -> None:
     cell = cell_of(plan, "gemm.torch2.13-rocm7.15")
     assert (cell.state, cell.evidence.value) == (CellState.SERVED, "unverified")
     assert cell.unit == "gemm.torch-stable-abi210-rocm715-x86_64-linux"
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        ("torch2.31-rocm7.2", "Did you mean torch2.13-rocm7.2? "),
+        ("torch2.13-rocm7.3", "Did you mean torch2.13-rocm7."),
+        ("torch9.99-rocm0.0", ""),
+    ],
+)
+def test_an_image_for_a_cell_that_is_not_promised_is_an_error(key: str, fix: str) -> None:
+    with pytest.raises(InputError, match=rf"matrix\.yaml:8: check\.images: no cell has {key}") as caught:
+        plan_of(f"{MATRIX}check: {{images: {{torch2.12-rocm7.1: a, {key}: b}}}}\n")
+    assert (caught.value.fix or "").startswith(fix)
+    assert (caught.value.fix or "").endswith(
+        "Remove it, or write one of torch2.12-rocm7.1, torch2.12-rocm7.2, torch2.13-rocm7.1 or torch2.13-rocm7.2."
+    )
+
+
+def test_an_image_for_a_cell_of_any_kernel_is_taken() -> None:
+    extra = 'include: [{torch: "2.14", rocm: "7.2", kernel: other}]\ncheck: {images: {torch2.14-rocm7.2: a}}\n'
+    matrix = MATRIX.replace("kernels: [gemm]", "kernels: [gemm, other]") + extra
+    assert plan_of(matrix, {"gemm": STABLE, "other": STABLE}) == plan_of(
+        matrix.replace("check: {images: {torch2.14-rocm7.2: a}}\n", ""), {"gemm": STABLE, "other": STABLE}
+    )
