@@ -202,6 +202,7 @@ def _check_options(arguments: argparse.Namespace) -> CheckOptions:
     from rocmatrix.check.options import CheckOptions, On  # noqa: PLC0415 - as above
 
     plain = CheckOptions()
+    _require_meant(arguments)
     return CheckOptions(
         on=On(getattr(arguments, "on", plain.on)),
         budget=getattr(arguments, "budget", plain.budget),
@@ -211,6 +212,21 @@ def _check_options(arguments: argparse.Namespace) -> CheckOptions:
         image=getattr(arguments, "image", plain.image),
         gpu_budget=getattr(arguments, "budget", plain.gpu_budget),
     )
+
+
+def _require_meant(arguments: argparse.Namespace) -> None:
+    """Refuse options that speak of what is not asked to execute the kernels; ``auto`` may choose either.
+
+    Raises:
+        UsageError: such an option is given.
+    """
+    on = getattr(arguments, "on", "auto")
+    without_meaning = {"emulator": ("gpu", "image"), "gpu": ("device",)}.get(on, ())
+    for name in without_meaning:
+        if getattr(arguments, name, None) is not None:
+            raise UsageError(
+                f"--{name} has no meaning with --on {on}", fix=f"Leave out --{name}, or choose another --on."
+            )
 
 
 def named_path(text: str) -> Path:

@@ -42,10 +42,14 @@ def local_engine() -> DockerClient:
     """Return a client of the engine on this machine.
 
     Raises:
-        MissingRequirementError: none runs, or the one that is configured runs on another machine, whose GPUs are not
-            those that were looked at.
+        MissingRequirementError: none runs, its address is none, or the one that is configured runs on another machine,
+            whose GPUs are not those that were looked at.
     """
-    if not engine_name().startswith("unix://"):
+    from docker.utils import parse_host  # noqa: PLC0415 - slow to import, and only engines need it
+
+    with docker_errors("looking for the docker engine"):
+        address = str(parse_host(engine_name()))
+    if not address.startswith("http+unix://"):
         raise MissingRequirementError(
             "the docker engine is on another machine, and the GPU is looked for on this one",
             where=engine_name(),

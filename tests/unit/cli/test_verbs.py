@@ -263,3 +263,21 @@ def test_an_output_folder_that_is_not_there_is_refused_and_not_made(verb: str, p
     assert main([verb, "--out", "dits"]) == 2
     assert "there is no plan here" in capsys.readouterr().err
     assert not (project / "dits").exists()
+
+
+@pytest.mark.parametrize("verb", ["check", "run"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--on", "emulator", "--gpu", "3"], "--gpu has no meaning with --on emulator"),
+        (["--on", "emulator", "--image", "x"], "--image has no meaning with --on emulator"),
+        (["--on", "gpu", "--device", "mi308x"], "--device has no meaning with --on gpu"),
+        (["--on", "gpu", "--device", "mi300x"], "--device has no meaning with --on gpu"),
+    ],
+)
+def test_an_option_of_what_executes_nothing_here_is_refused(
+    project: Path, capsys: Capture, verb: str, words: list[str], said: str
+) -> None:
+    assert main([verb, *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not (project / "dist").exists()
