@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rocmatrix.cli.options import Verb, add_toolchain, positive
-from rocmatrix.cli.workflow_inputs import add_workflow_inputs, require_tag
+from rocmatrix.cli.options import UsageError, Verb, add_toolchain
+from rocmatrix.cli.workflow_inputs import add_max_jobs, add_workflow_inputs, output_of, read_words, require_tag
 from rocmatrix.errors import ExitCode
-
-DEFAULT_MAX_JOBS = 64
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +19,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default="table",
         help="table for people; json: plan.json; github: rows for a workflow's matrix (default: %(default)s)",
     )
-    parser.add_argument(
-        "--max-jobs",
-        type=positive,
-        default=DEFAULT_MAX_JOBS,
-        metavar="N",
-        help="with --format github, pack the units into at most N jobs (default: %(default)s)",
-    )
+    add_max_jobs(parser)
     add_workflow_inputs(parser)
 
 
@@ -42,12 +34,19 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.plan_view import show_plan  # noqa: PLC0415
     from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
 
+    asked = read_words(arguments.arguments or "")
+    if arguments.arguments is not None:
+        if arguments.toolchain is not None:
+            raise UsageError("--toolchain and --arguments both say how to build", fix="Put it into --arguments.")
+        arguments.toolchain, arguments.max_jobs = asked.toolchain, asked.max_jobs
     result = follow(arguments, pipeline.plan).result
     require_tag(arguments, result.plan)
     if arguments.format == "github":
         rows = github_matrix(result.units, max_jobs=arguments.max_jobs)
         write_line(rows, sys.stdout)
-        write_step_outputs({"matrix": one_line_json(rows), "units": str(rows.units)})
+        write_step_outputs(
+            {"matrix": one_line_json(rows), "units": str(rows.units), "build": output_of(asked.building)}
+        )
     elif arguments.json or arguments.format == "json":
         write_document(result.plan, sys.stdout)
     else:

@@ -1,8 +1,11 @@
-"""The step that plans, as it stands in build-kernel.yml: what a caller may not ask for is refused before any build."""
+"""The steps that plan and build, as they stand in build-kernel.yml: what is asked for reaches the right command."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -10,31 +13,29 @@ from pathlib import Path
 
 import pytest
 
+from rocmatrix.cli.main import make_parser
+from rocmatrix.cli.options import UsageError
+from rocmatrix.cli.workflow_inputs import read_words
 from tests.unit.workflows.rules import ROOT, WORKFLOWS, read
 
+DOCS = (ROOT / "docs/workflows.md").read_text(encoding="utf-8")
+WORKFLOW = read(next(path for path in WORKFLOWS if path.name == "build-kernel.yml"))
 
-def planned(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """Run the step in a project with the inputs of a caller; those that are not given are the workflow's defaults."""
-    file = read(next(path for path in WORKFLOWS if path.name == "build-kernel.yml"))
-    (step,) = [step for step in file.jobs["plan"]["steps"] if step.get("id") == "plan"]
-    declared = file.events["workflow_call"]["inputs"]
-    variables = {}
-    for name, value in step["env"].items():
-        of = value.removeprefix("${{ inputs.").removesuffix(" }}")
-        variables[name] = inputs.get(of, declared[of]["default"])
-    program = folder / "bin/rocmatrix"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rocmatrix "$@"\n')
-    program.chmod(0o755)
+
+def run_step(folder: Path, run: str, program: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the text of a step with a program in the place of ``rocmatrix``."""
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / "bin/rocmatrix").write_text(f"#!/bin/sh\n{program}\n")
+    (folder / "bin/rocmatrix").chmod(0o755)
     own = {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
         "ROCMATRIX_CACHE": str(folder / "cache"),
         "GITHUB_ACTIONS": "true",
         "GITHUB_OUTPUT": str(folder / "outputs"),
     }
     return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run],
         cwd=folder,
         env={**own, **variables},
         capture_output=True,
@@ -42,6 +43,33 @@ def planned(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=60,
     )
+
+
+def planned(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the step that plans with the inputs of a caller; those that are not given are the workflow's defaults."""
+    (step,) = [step for step in WORKFLOW.jobs["plan"]["steps"] if step.get("id") == "plan"]
+    declared = WORKFLOW.events["workflow_call"]["inputs"]
+    named = {name: value.removeprefix("${{ inputs.").removesuffix(" }}") for name, value in step["env"].items()}
+    variables = {name: inputs.get(of, declared[of]["default"]) for name, of in named.items()}
+    return run_step(folder, step["run"], f'exec {shlex.quote(sys.executable)} -m rocmatrix "$@"', variables)
+
+
+def output(folder: Path, name: str) -> str:
+    """Return an output that a step wrote."""
+    found = re.search(rf"^{name}<<(\S+)\n(.*?)\n\1$", (folder / "outputs").read_text(), re.MULTILINE | re.DOTALL)
+    assert found
+    return found[2]
+
+
+def built(folder: Path, arguments: str, *units: str) -> list[str]:
+    """Return what the step that builds calls, by the output of the one that planned."""
+    (step,) = [step for step in WORKFLOW.jobs["build"]["steps"] if step.get("name") == "Build"]
+    assert step["env"]["ARGUMENTS"].startswith("${{ needs.plan.outputs.build }}")
+    assert WORKFLOW.jobs["plan"]["outputs"]["build"] == "${{ steps.plan.outputs.build }}"
+    variables = {"MATRIX": "matrix.yaml", "ARGUMENTS": arguments, "UNITS": " ".join(units)}
+    done = run_step(folder, step["run"], "printf '%s\\n' \"$@\"", variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -65,3 +93,67 @@ def test_what_can_be_done_is_planned(project: Path, inputs: dict[str, str]) -> N
     done = planned(project, **inputs)
     assert done.returncode == 0, done.stderr
     assert "units<<" in (project / "outputs").read_text()
+
+
+def documented() -> list[str]:
+    """Return every example of `arguments`: of docs/workflows.md, and of the input's own description."""
+    (row,) = [line for line in DOCS.splitlines() if line.startswith("| `arguments` |")]
+    described = WORKFLOW.events["workflow_call"]["inputs"]["arguments"]["description"]
+    return re.findall(r"`(--[^`]+)`", row) + re.findall(r"e\.g\. (--[a-z]+ \S+),", described)
+
+
+def test_the_documented_examples_are_there() -> None:
+    assert len(documented()) >= 7
+
+
+@pytest.mark.parametrize("arguments", [*documented(), "", " \n", " --jobs 2\n--explain\n\n--limit 'time=60'  "])
+def test_documented_words_reach_the_command_that_they_are_for(project: Path, arguments: str) -> None:
+    done = planned(project, arguments=arguments)
+    assert done.returncode == 0, done.stderr
+    called = built(project, output(project, "build"), "a", "b")
+    words = [word for word in shlex.split(arguments) if not arguments.startswith("--max-jobs")]
+    assert called == ["build", "--matrix", "matrix.yaml", *words, "--only=a", "--only=b"]
+    make_parser().parse_args(called)
+
+
+def test_the_number_of_jobs_and_the_toolchain_are_the_plan_s(project: Path) -> None:
+    done = planned(project, arguments="--max-jobs=1000\n--toolchain almalinux")
+    assert done.returncode == 2
+    assert "1000 jobs cannot be had" in done.stderr
+    plan = json.loads((project / "dist/plan.json").read_text())
+    assert {each["recipe"] for each in plan["toolchains"]} <= {"almalinux"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--only tiny*", "--only cannot be given: each job builds the units of its row"),
+        ("--jobs 2\n--only=tiny*", "--only cannot be given"),
+        ("--keep", "--keep cannot be given"),
+        ("--out elsewhere", "--out cannot be given"),
+        ("--matrix other.yaml", "--matrix cannot be given: that is the input `matrix`"),
+        ("--on gpu", "unrecognized arguments: --on gpu"),
+        ("--jobs 0", "'0' is not a whole number of at least 1"),
+        ("--limit 'time=60", "No closing quotation"),
+        ("--limit hours=3", "hours"),
+        ("--toolchain 'alma\nlinux'", "is no word of a command line"),
+        ("--toolchain nosuch", "the toolchain 'nosuch' is not known"),
+    ],
+)
+def test_what_no_job_can_do_is_refused_by_the_one_that_plans(project: Path, arguments: str, said: str) -> None:
+    done = planned(project, arguments=arguments)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert not (project / "outputs").exists()
+
+
+def test_every_option_of_a_build_can_be_given_or_says_why_not() -> None:
+    verbs = next(action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    values = {"--engine": "host", "--limit": "time=60", "--jobs": "2", "--toolchain": "llvm", "--only": "x"}
+    loud = {"-h", "--help", "--json", "-v", "--verbose", "-q", "--quiet"}  # how it talks, not what it does
+    for option in set(verbs.choices["build"]._option_string_actions) - loud:
+        word = f"{option}={values[option]}" if option in values else option
+        try:
+            assert read_words(word).building == (word,)
+        except UsageError as err:
+            assert f"{option} cannot be given: " in err.what  # noqa: PT017 - one or the other, option by option

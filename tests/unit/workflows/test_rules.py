@@ -120,7 +120,13 @@ def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybod
     jobs = kernel().jobs
     assert jobs["digests"]["runs-on"] == "ubuntu-24.04"
     assert set(jobs["digests"]["needs"]) == {"plan", "build"}
-    for later in ("check-gpu", "collect"):
+    for later in ("check", "check-gpu"):
+        steps = jobs[later]["steps"]
+        (got,) = [at for at, step in enumerate(steps) if "actions/download-artifact@" in step.get("uses", "")]
+        assert "rocmatrix digest --check -" in steps[got + 1]["run"]
+        assert steps[got + 1]["env"]["DIGESTS"] == "${{ needs.digests.outputs.digests }}"
+        assert steps[got]["with"]["path"] != "dist"
+    for later in ("check", "check-gpu", "collect"):
         assert "digests" in jobs[later]["needs"]
         assert "needs.digests.result == 'success'" in jobs[later]["if"]
     (collect,) = [step for step in jobs["collect"]["steps"] if step.get("id") == "collect"]
