@@ -54,8 +54,8 @@ def show_probes(probes: tuple[Probe, ...], console: Console, *, gpu: tuple[Probe
         console.print(Text("rocmatrix run can work here", style="bold green"))
     if gpu:
         names = ", ".join(probe.name for probe in missing(gpu))
-        told = f"rocmatrix check --on gpu cannot work here: missing {names}" if names else "so can check --on gpu"
-        console.print(Text(told, style="bold red" if names else "bold green"))
+        can = f"cannot work here: missing {names}" if names else "can work here"
+        console.print(Text(f"rocmatrix check --on gpu {can}", style="bold red" if names else "bold green"))
 
 
 def _found(probe: Probe) -> Text:
