@@ -146,7 +146,7 @@ def check_image(cell: str, node: Node) -> CheckImage:
     if not _IMAGE.fullmatch(text):
         fix = "Write it as docker does, e.g. registry/name@sha256:… or name:tag."
         raise node.error(f"{quote(text)} is not the name of an image", fix)
-    torch, rocm = cell.removeprefix("torch").split("-rocm")
+    torch, rocm = found.group(1, 4)  # each version has two groups of its own
     return CheckImage(torch=torch, rocm=rocm, reference=text, where=node.where)
 
 
