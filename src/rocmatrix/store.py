@@ -15,7 +15,6 @@ the one that it speaks of.
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from rocmatrix.digest import Digest
 from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.input_file import read_input
 from rocmatrix.plain_text import bounded
+from rocmatrix.plan.agreement import is_folder_name, require_sound
 from rocmatrix.plan.model import PLAN_SCHEMA, Plan, UnitId
 from rocmatrix.records import RECORD_SCHEMA, AuditRecord, BuildRecord, CheckRecord, Coverage
 
@@ -44,8 +44,6 @@ LARGEST = 64 << 20
 _MARKER = "CACHEDIR.TAG"
 NOT_DONE = "not done before"
 """Reason of a record that was never written."""
-
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +84,8 @@ class Store:
         """Return the plan of this folder.
 
         Raises:
-            InputError: there is none, it is no regular file of reasonable size, or it does not parse.
+            InputError: there is none, it is no regular file of reasonable size, it does not parse, or it is none that a
+                planner makes.
         """
         try:
             plan = document.from_json(_read(self.plan_path), Plan)
@@ -101,6 +100,7 @@ class Store:
                 f"this is not a plan: {bounded(str(err))}", where=str(self.plan_path), fix="Run `rocmatrix plan` again."
             ) from err
         document.require_schema(plan.schema, PLAN_SCHEMA, str(self.plan_path))
+        require_sound(plan, where=str(self.plan_path))
         return plan
 
     # -- units ---------------------------------------------------------------------------------------------------
@@ -286,6 +286,6 @@ def _parsed(path: Path, kind: type[R]) -> R | Absent:
 
 def _one_name(name: str) -> str:
     """Return a name that comes from a file and becomes one component of a path, or refuse it."""
-    if not _SAFE_NAME.fullmatch(name):
+    if not is_folder_name(name):
         raise InputError(f"{name!r} cannot name a folder", fix="Make the plan again with `rocmatrix plan`.")
     return name

@@ -82,7 +82,7 @@ def test_a_first_release_is_all_there(hub: RunningHub, source: Source, tmp_path:
     assert all(file.sha256 for path, file in tree(hub, TAG).items() if path.endswith(".so")), "binaries are in LFS"
     card = hub.api().hf_hub_download(REPOSITORY, "README.md", repo_type=KERNEL, local_dir=tmp_path / "card")
     assert f"Release {TAG}" in Path(card).read_text()
-    assert "on the host, in no container" in Path(card).read_text(), "how it was built is told"
+    assert r"on the host\, in no container" in Path(card).read_text(), "how it was built is told"
 
 
 def test_the_same_release_again_writes_nothing(hub: RunningHub, source: Source) -> None:
@@ -370,7 +370,7 @@ def test_a_rehearsal_of_an_incomplete_set_stages_nothing(tmp_path: Path) -> None
 
 def test_a_promise_that_nothing_serves_is_said_as_such(source: Source) -> None:
     missing = misserved(source.plan, "scale", ())
-    assert len(missing) == len(source.plan.cells)
+    assert len(missing) == len([cell for cell in source.plan.cells if cell.unit])
     for each in missing:
         assert str(each).endswith(f"but the client finds nothing: {each.wanted} is not there")
         assert not each.shadowed

@@ -1,4 +1,4 @@
-"""Whether the plan in an output folder is the one that matrix.yaml asks for now.
+"""Whether the plan in an output folder is one at all, and the one that matrix.yaml asks for now.
 
 The plan says what was promised. It comes from the output folder, and in a workflow from other machines: a promise that
 is missing from it would vanish without a word, with all the stages after it green.
@@ -6,6 +6,8 @@ is missing from it would vanish without a word, with all the stages after it gre
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,8 +16,45 @@ from rocmatrix.plan.model import Cell, Plan, Unit
 from rocmatrix.plan.text import quote
 from rocmatrix.plan.toolchains import OVERRIDE
 
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
 _MOST = 3
 """Differences that a message names; the others are counted."""
+
+
+def require_sound(plan: Plan, *, where: str) -> None:
+    """Refuse a plan that no planner makes, whose names would lead stages astray.
+
+    Args:
+        plan: as it was read.
+        where: its file, for the message.
+
+    Raises:
+        InputError: a name cannot be a folder's, something is there twice, or what another part names is not there.
+    """
+    fix = "Make the plan again with `rocmatrix plan`."
+    kernels, units = [kernel.name for kernel in plan.kernels], [str(unit.id) for unit in plan.units]
+    toolchains, variants = [str(spec.id) for spec in plan.toolchains], [unit.variant for unit in plan.units]
+    for name in (*kernels, *units, *variants):
+        if not is_folder_name(name):
+            raise InputError(f"{quote(name)} cannot name a folder", where=where, fix=fix)
+    folders = [f"{unit.kernel}/{unit.variant}" for unit in plan.units]
+    for names in (kernels, toolchains, [str(cell.id) for cell in plan.cells], units, folders):
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise InputError(f"{quote(twice[0])} is there twice", where=where, fix=fix)
+    a_kernel, a_unit, a_toolchain = set(kernels), set(units), set(toolchains)
+    used = [(str(cell.id), cell.kernel, a_kernel) for cell in plan.cells]
+    used += [(str(cell.id), cell.unit, a_unit) for cell in plan.cells if cell.unit is not None]
+    used += [(str(unit.id), unit.kernel, a_kernel) for unit in plan.units]
+    used += [(str(unit.id), unit.toolchain, a_toolchain) for unit in plan.units if unit.toolchain is not None]
+    for user, name, known in used:
+        if name not in known:
+            raise InputError(f"{quote(user)} names {quote(name)}, which is not there", where=where, fix=fix)
+
+
+def is_folder_name(name: str) -> bool:
+    """Return whether a name from a file may become one component of a path."""
+    return _SAFE_NAME.fullmatch(name) is not None
 
 
 def override_of(plan: Plan) -> str | None:

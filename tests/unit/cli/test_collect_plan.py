@@ -44,9 +44,9 @@ def of_a_unit_that_is_none(plan: Plan) -> None:
     [
         (without_a_promise, "it lacks the cell 'tiny.torch2.11-rocm7.0'"),
         (without_anything, "it lacks the cell 'tiny.torch2.10-rocm7.0'"),
-        (out_of_the_folder, f"its unit '{UNIT}' is another"),
-        (twice, "its units are in another order, or one is there twice"),
-        (of_a_unit_that_is_none, "its cell 'tiny.torch2.10-rocm7.0' is another"),
+        (out_of_the_folder, "'../../../../escaped' cannot name a folder"),
+        (twice, f"'{UNIT}' is there twice"),
+        (of_a_unit_that_is_none, "'tiny.torch2.10-rocm7.0' names 'nobody', which is not there"),
     ],
 )
 def test_another_plan_is_refused_before_anything_is_written(
@@ -90,3 +90,18 @@ def test_a_plan_with_a_toolchain_of_the_command_line_is_the_one_of_matrix_yaml(p
     mixed = replace(planned, toolchains=(planned.toolchains[0], *load_plan(matrix, toolchain=None).toolchains[1:]))
     with pytest.raises(InputError, match=r"it lacks the toolchain 'hipcc-rocm7\.1'"):
         require_current_plan(mixed, matrix, where="plan.json")
+
+
+@pytest.mark.parametrize("verb", ["audit", "check", "wheel", "sbom"])
+@pytest.mark.parametrize("change", [out_of_the_folder, twice, of_a_unit_that_is_none])
+def test_no_stage_takes_a_plan_that_no_planner_makes(
+    project: Path, capsys: Capture, change: Callable[[Plan], None], verb: str
+) -> None:
+    assert main(["plan"]) == 0
+    path = project / "dist/plan.json"
+    plan: Plan = json.loads(path.read_text())
+    change(plan)
+    path.write_text(json.dumps(plan))
+    capsys.readouterr()
+    assert main([verb]) == 2
+    assert f"{path.relative_to(project)}" in capsys.readouterr().err
