@@ -208,6 +208,13 @@ def test_a_python_that_cannot_be_asked_is_told_with_what_to_install(hub: Running
     assert (done.code, json.loads(done.out)["error"]["what"]) == (2, "'no-such-python' is no program")
 
 
+def test_a_failed_audit_is_shown_though_nothing_can_be_imported(hub: RunningHub, verify: Verify) -> None:
+    files = variant("abi210-rocm72", b"# changed\n", honest=False)
+    done = load(hub, verify, files, str(Path(sys.executable).resolve()))
+    assert done.code == 5
+    assert json.loads(done.out)["outcome"] == "failed"
+
+
 def test_a_python_that_is_none_is_refused_before_the_hub_is_asked(verify: Verify) -> None:
     done = verify("nobody/has-this", "--json", "--load", "/no/such/python")
     assert (done.code, json.loads(done.out)["error"]["what"]) == (2, "'/no/such/python' is no program")

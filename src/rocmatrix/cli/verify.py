@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from rocmatrix.cli.audit import add_auditing, present_audit, require_sarif_place
 from rocmatrix.cli.options import UsageError, Verb, named_path, positive
 from rocmatrix.cli.release import add_trust
-from rocmatrix.errors import ExitCode
+from rocmatrix.errors import ExitCode, RocmatrixError
+from rocmatrix.events import Notice
 from rocmatrix.signatures.model import GITHUB_ISSUER, SignerPolicy
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.audit.published import audit_published, parse_published  # noqa: PLC0415 - `--help` must not wait
     from rocmatrix.audit.torch_shelf import torch_reader  # noqa: PLC0415 - as above
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
+    from rocmatrix.records import Outcome  # noqa: PLC0415
 
     kernel = parse_published(arguments.kernel)
     require_sarif_place(arguments)
@@ -117,7 +119,13 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
             torch=torch_reader(arguments.torch, reporter.emit),
             signatures=signature_check(arguments),
         )
-        loaded = load_as_asked(arguments, audited, reporter.emit)
+        loaded = None
+        try:
+            loaded = load_as_asked(arguments, audited, reporter.emit)
+        except RocmatrixError as err:
+            if all(one.outcome is Outcome.PASSED for one in audited.audits):
+                raise
+            reporter.emit(Notice(level="warning", message=f"nothing was imported: {err.what}"))
     code = present_audit(arguments, loaded or audited)
     return _present_loads(arguments, loaded, code) if loaded else code
 

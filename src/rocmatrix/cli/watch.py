@@ -65,7 +65,7 @@ def _kernels(arguments: argparse.Namespace, plan: Plan, emit: Emit) -> Iterator[
 def _kernel(arguments: argparse.Namespace, plan: Plan, kernel: PlannedKernel, emit: Emit) -> WatchedKernel:
     from rocmatrix.audit.published import audit_published, parse_published  # noqa: PLC0415 - as above
     from rocmatrix.plan.model import Abi  # noqa: PLC0415
-    from rocmatrix.releasing.watching import watch_users, watched  # noqa: PLC0415
+    from rocmatrix.releasing.watching import stopped_at, watch_users, watched  # noqa: PLC0415
 
     audited = audit_published(
         parse_published(f"{kernel.repo_id}@{kernel.version}"),
@@ -75,8 +75,12 @@ def _kernel(arguments: argparse.Namespace, plan: Plan, kernel: PlannedKernel, em
     )
     variants = [one.path.rpartition("/")[2] for one in audited.audits]
     stable = any(unit.kernel == kernel.name and unit.abi is Abi.STABLE for unit in plan.units)
-    loaded = load_as_asked(arguments, audited, emit) if stable else None
-    return watched(loaded or audited, watch_users(plan, kernel.name, variants))
+    users = watch_users(plan, kernel.name, variants)
+    try:
+        loaded = load_as_asked(arguments, audited, emit) if stable else None
+    except RocmatrixError as err:
+        return stopped_at(watched(audited, users), err)
+    return watched(loaded or audited, users)
 
 
 VERB = Verb(

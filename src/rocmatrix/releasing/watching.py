@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocmatrix.audit.published import PublishedAudit
 from rocmatrix.errors import MissingRequirementError, RocmatrixError
@@ -75,16 +75,17 @@ def watched(audit: PublishedAudit, users: tuple[WatchedUser, ...]) -> WatchedKer
 
 
 def unseen(repository: str, err: RocmatrixError) -> WatchedKernel:
-    """Return what is said of a kernel that could not be looked at: what the machine lacks is undecided, not wrong."""
-    said = (f"{repository}: {err.what}",)
-    lacking = isinstance(err, MissingRequirementError)
-    return WatchedKernel(
-        repository=repository,
-        audit=None,
-        users=(),
-        objections=() if lacking else said,
-        undecided=said if lacking else (),
-    )
+    """Return what is said of a kernel that could not be looked at."""
+    nothing = WatchedKernel(repository=repository, audit=None, users=(), objections=(), undecided=())
+    return stopped_at(nothing, err)
+
+
+def stopped_at(kernel: WatchedKernel, err: RocmatrixError) -> WatchedKernel:
+    """Return what is said of a kernel whose later step fails: what this machine lacks is undecided, and not wrong."""
+    said = f"{kernel.repository}: {err.what}"
+    if isinstance(err, MissingRequirementError):
+        return replace(kernel, undecided=(*kernel.undecided, said))
+    return replace(kernel, objections=(*kernel.objections, said))
 
 
 def watch_users(plan: Plan, kernel: str, variants: Sequence[str]) -> tuple[WatchedUser, ...]:

@@ -12,7 +12,7 @@ from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.records import Finding, Outcome, Severity
 from rocmatrix.releasing.load_model import Loaded, LoadedKernel, LoadReport, LoadState
-from rocmatrix.releasing.watching import WatchedUser, newest_promises, unseen, watched
+from rocmatrix.releasing.watching import WatchedUser, newest_promises, stopped_at, unseen, watched
 from tests.golden.content import PLAN
 
 VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
@@ -90,6 +90,15 @@ def test_what_this_machine_cannot_tell_is_neither_good_nor_an_objection() -> Non
     assert unseen("acme/scale", InputError("the Hub has no such kernel")).objections == (
         "acme/scale: the Hub has no such kernel",
     )
+
+
+def test_what_an_audit_found_stays_when_a_later_step_fails() -> None:
+    before = watched(audit(finding(Severity.ERROR)), ())
+    lacking = stopped_at(before, MissingRequirementError("this Python has no torch"))
+    assert (lacking.audit, lacking.objections) == (before.audit, before.objections)
+    assert lacking.undecided == ("acme/scale: this Python has no torch",)
+    wrong = stopped_at(before, InputError("it has no such variant"))
+    assert wrong.objections == (*before.objections, "acme/scale: it has no such variant")
 
 
 def test_a_hub_that_does_not_answer_is_exit_code_3(
