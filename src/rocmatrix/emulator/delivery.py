@@ -19,11 +19,11 @@ import numpy as np
 
 from rocmatrix.emulator.instruction import VECTOR_MEMORY, Encoding, Instruction
 from rocmatrix.emulator.races.issue import Cache, issue_of
+from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.wait_counts import MAX_LGKMCNT, MAX_VMCNT, Wait, wait_of
 
 CAPACITY = 128
 """Results that may be under way in one wave; where more are, the oldest arrives. vmcnt counts to 63, lgkmcnt to 15."""
-_WAVE = 64
 
 
 class Delivery(StrEnum):
@@ -76,8 +76,8 @@ ENTRY = np.dtype(
         ("bits", np.uint64),
         ("lanes", np.uint64),
         ("undefined", np.uint64),
-        ("words", np.uint32, (4, _WAVE)),
-        ("addresses", np.uint32, _WAVE),
+        ("words", np.uint32, (4, WAVE)),
+        ("addresses", np.uint32, WAVE),
     ]
 )
 """``struct late_entry`` (``runtime/late.h``): one result that is under way.

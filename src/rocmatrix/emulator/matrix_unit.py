@@ -21,8 +21,8 @@ from rocmatrix.emulator.algebra import U32
 from rocmatrix.emulator.instruction import MatrixBits
 from rocmatrix.emulator.lanes import Lanes
 from rocmatrix.emulator.semantics.conversions import BF8, FP8, Fnuz, from_fnuz
+from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.semantics.matrix import (
-    WAVE,
     Element,
     MatrixOperation,
     Place,

@@ -18,7 +18,6 @@ from rocmatrix.emulator.wait_counts import Wait
 if TYPE_CHECKING:
     from rocmatrix.emulator.wave import Wave
 
-_WAVE = 64
 _WORD = 32
 _PLACES = {RegisterFile.VGPR: Place.VGPR, RegisterFile.AGPR: Place.AGPR, RegisterFile.SGPR: Place.SGPR}
 _FILES = {place: file for file, place in _PLACES.items()}
@@ -113,10 +112,7 @@ class Pending:
 
     def _arrive(self, wave: Wave, place: int) -> None:
         """Deliver a result, by its place among those that are under way, and free its entry."""
-        order = self.memory["order"]
-        number = int(order[place])
-        order[place : self._count] = np.roll(order[place : self._count], -1)
-        self.memory["count"] -= 1
+        number = self._drop(place)
         entry = self._entries[number]
         where, values = Place(int(entry["place"])), self._followed.pop(number, None)
         lanes = np.unpackbits(entry["lanes"].reshape(1).view(np.uint8), bitorder="little").view(np.bool_)
@@ -141,10 +137,13 @@ class Pending:
         while self._count:
             self._arrive(wave, 0)
 
-    def _drop(self, place: int) -> None:
+    def _drop(self, place: int) -> int:
+        """Free an entry, by its place among those that are under way, and return its number."""
         order = self.memory["order"]
+        number = int(order[place])
         order[place : self._count] = np.roll(order[place : self._count], -1)
         self.memory["count"] -= 1
+        return number
 
     def snapshot(self) -> bytes:
         """Return what decides what will arrive when, whatever was counted before."""

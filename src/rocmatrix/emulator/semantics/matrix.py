@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-WAVE = 64
+from rocmatrix.emulator.semantics.machine import WAVE
 
 
 class Element(Enum):

@@ -6,10 +6,9 @@ import numpy as np
 
 from rocmatrix.emulator.memory import Memory
 from rocmatrix.emulator.reports import AccessError, Fault, FaultError, FaultKind
+from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.translator.native import Access, Space, State
 from rocmatrix.emulator.wave import Wave
-
-_WAVE = 64
 
 
 def fault_of(wave: Wave, memory: Memory, state: State) -> FaultError:
@@ -37,7 +36,7 @@ def _access(wave: Wave, memory: Memory, state: State) -> None:
     Raises:
         AccessError: by the memory that refuses it, as it would refuse the reference.
     """
-    lane = int(state.fault_lane) if state.fault_lane < _WAVE else None
+    lane = int(state.fault_lane) if state.fault_lane < WAVE else None
     address, size = int(state.fault_address), int(state.fault_size)
     writing = state.fault_access == Access.WRITES
     if state.fault_access == Access.MISALIGNED:
@@ -48,4 +47,4 @@ def _access(wave: Wave, memory: Memory, state: State) -> None:
         return
     local = wave.lds if state.fault_space == Space.LDS else wave.scratch
     signed = np.array(address, dtype=np.uint64).astype(np.int64)
-    local.check(np.full(_WAVE, signed), size, np.arange(_WAVE) == (lane or 0), writing=writing)
+    local.check(np.full(WAVE, signed), size, np.arange(WAVE) == (lane or 0), writing=writing)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
 from rocmatrix.emulator.matrix_exact import GROUP, SMALLEST_EXPONENT, differs, splits
 from rocmatrix.emulator.matrix_unit import FIRST_LANES, LANE_GROUPS
+from rocmatrix.emulator.semantics.machine import WAVE
 from rocmatrix.emulator.semantics.matrix import (
     MATRIX,
-    WAVE,
     Element,
     MatrixOperation,
     Place,
