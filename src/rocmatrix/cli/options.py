@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from rocmatrix.cli.check_values import budget, image_name, whole
 from rocmatrix.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
@@ -127,6 +127,12 @@ def add_reuse(parser: argparse.ArgumentParser) -> None:
 
 def add_checking(parser: argparse.ArgumentParser) -> None:
     """Add the options of verbs that check numbers."""
+    _add_cases(parser)
+    _add_gpu(parser)
+
+
+def _add_cases(parser: argparse.ArgumentParser) -> None:
+    """Add what executes the cases, which of them, and on which inputs."""
     parser.add_argument(
         "--on",
         choices=("auto", "emulator", "gpu"),
@@ -154,6 +160,10 @@ def add_checking(parser: argparse.ArgumentParser) -> None:
         metavar="PROFILE",
         help="the device that is emulated: mi300x, mi300a, mi308x or mi300x-cpx (default: mi300x)",
     )
+
+
+def _add_gpu(parser: argparse.ArgumentParser) -> None:
+    """Add what only a check on a GPU has."""
     parser.add_argument(
         "--gpu",
         type=whole,
@@ -240,17 +250,6 @@ def named_path(text: str) -> Path:
     return Path(text)
 
 
-def image_name(text: str) -> str:
-    """Return the name of an image.
-
-    Raises:
-        argparse.ArgumentTypeError: no image can be called that.
-    """
-    if not text or text.startswith("-") or not text.isascii() or not text.isprintable() or " " in text:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an image")
-    return text
-
-
 def positive(text: str) -> int:
     """Return a whole number of at least 1.
 
@@ -261,31 +260,3 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return value
-
-
-def whole(text: str) -> int:
-    """Return a whole number of at least 0 and below 2^64.
-
-    Raises:
-        argparse.ArgumentTypeError: the text is not one.
-    """
-    if not (text.isascii() and text.isdigit() and int(text) < 1 << 64):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
-    return int(text)
-
-
-def budget(text: str) -> float | None:
-    """Return floating-point operations from a number of 10^9 of them; ``None`` for ``all``.
-
-    Raises:
-        argparse.ArgumentTypeError: the text is neither.
-    """
-    if text == "all":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither `all` nor a positive number of GFLOP")
-    return value * 1e9
