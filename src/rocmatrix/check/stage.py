@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import rocmatrix
 from rocmatrix import digest
@@ -29,6 +30,7 @@ from rocmatrix.store import Absent, Store
 NO_CASES = "the kernel has no tests/cases.py, so there is nothing to compare its numbers with"
 NO_EXECUTOR = "nothing in this version of rocmatrix executes gfx code"
 
+_T = TypeVar("_T")
 _SIDE_BY_SIDE = 8
 """Units that are checked at the same time; the executor decides how many of their processes are."""
 
@@ -82,26 +84,21 @@ def check_units(  # noqa: D417 - units, plan, source_root, store and emit are th
     kernels = {unit.kernel for unit in units}
     cases = {name: replace(_read_cases(plan, name, source_root, store), strict=strict) for name in kernels}
 
-    lacking: set[UnitId] = set()
-
-    def check(unit: Unit) -> CheckRecord | None:
+    def check(unit: Unit) -> CheckRecord | MissingRequirementError | None:
         try:
             return _check_unit(unit, cases[unit.kernel], store, emit, executor, use_cache=use_cache)
         except MissingRequirementError as err:
             emit(_lacking(unit, err))
-            lacking.add(unit.id)
-            return None
+            return err
 
-    records = tuple(zip(units, _side_by_side(units, check, executor), strict=True))
+    found = tuple(zip(units, _side_by_side(units, check, executor), strict=True))
     return Checked(
-        records={unit.id: record for unit, record in records if record},
-        lacking=tuple(unit.id for unit in units if unit.id in lacking),
+        records={unit.id: record for unit, record in found if isinstance(record, CheckRecord)},
+        lacking=tuple(unit.id for unit, lack in found if isinstance(lack, MissingRequirementError)),
     )
 
 
-def _side_by_side(
-    units: Sequence[Unit], check: Callable[[Unit], CheckRecord | None], executor: Executor | None
-) -> list[CheckRecord | None]:
+def _side_by_side(units: Sequence[Unit], check: Callable[[Unit], _T], executor: Executor | None) -> list[_T]:
     """Return what a function makes of each unit; an exception of one, or an interrupt, ends the others."""
     with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="check") as pool:
         futures = [pool.submit(check, unit) for unit in units]
