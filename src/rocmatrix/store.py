@@ -32,7 +32,7 @@ from rocmatrix.input_file import read_input
 from rocmatrix.plain_text import bounded
 from rocmatrix.plan.agreement import is_folder_name, require_sound
 from rocmatrix.plan.model import PLAN_SCHEMA, Plan, UnitId
-from rocmatrix.records import RECORD_SCHEMA, AuditRecord, BuildRecord, CheckRecord, Coverage
+from rocmatrix.records import RECORD_SCHEMA, AuditRecord, BuildRecord, CheckRecord, Coverage, contradiction
 
 Record = BuildRecord | AuditRecord | CheckRecord
 R = TypeVar("R", BuildRecord, AuditRecord, CheckRecord)
@@ -151,6 +151,8 @@ class Store:
             return Absent(reason=bounded(f"{path.name} speaks of {record.unit}"))
         if record.artifact_digest is not None and record.artifact_digest != (artifact or self.payload_digest(unit)):
             return Absent(reason=f"the payload is not the one that {path.name} speaks of")
+        if isinstance(record, CheckRecord) and (odd := contradiction(record)):
+            return Absent(reason=f"{path.name} contradicts itself: {odd}")
         return record
 
     def payload_digest(self, unit: UnitId) -> Digest | None:

@@ -15,7 +15,7 @@ from rocmatrix.records.build import (
     PayloadFile,
     ToolchainIdentity,
 )
-from rocmatrix.records.check import CaseResult, CheckRecord, GpuRun, Tested
+from rocmatrix.records.check import CaseResult, CheckRecord, GpuRun, Tested, contradiction
 from rocmatrix.records.common import RECORD_SCHEMA, Outcome
 from rocmatrix.records.coverage import CellCoverage, CollectedVariant, Coverage
 
@@ -43,4 +43,5 @@ __all__ = [
     "Tested",
     "ToolchainIdentity",
     "WaivedFinding",
+    "contradiction",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rocmatrix.digest import Digest
+from rocmatrix.plain_text import bounded
 from rocmatrix.plan.model import CellId, UnitId
 from rocmatrix.records.audit import KernelFinding
 from rocmatrix.records.common import RECORD_SCHEMA, Outcome
@@ -114,3 +115,25 @@ class CheckRecord:
     seed: int = 0
     detectors: tuple[str, ...] = ()
     gpu: GpuRun | None = None
+
+
+def contradiction(record: CheckRecord) -> str | None:
+    """Return what a record of a check that passed says against itself, or ``None``.
+
+    Records come from machines that only check: one that claims more than it shows must not count. A failure counts
+    whatever else its record says.
+    """
+    if record.outcome is Outcome.FAILED:
+        return None
+    executed, on_gpu = record.tested is not Tested.UNTESTED, record.tested in {Tested.MI300X, Tested.OTHER_GPU}
+    odd = (
+        (executed and not record.cases, f"it passed as {record.tested} without a case"),
+        (record.cases and not executed, "it has cases, and nothing executed them"),
+        (on_gpu and record.gpu is None, f"it is of {record.tested}, and no GPU is named"),
+        (record.gpu is not None and not on_gpu, f"it is of {record.tested}, and names a GPU"),
+        *(
+            (not case.passed or case.findings, f"it passed, and its case {bounded(case.case)} did not")
+            for case in record.cases
+        ),
+    )
+    return next((said for holds, said in odd if holds), None)

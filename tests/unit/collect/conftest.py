@@ -13,9 +13,11 @@ from rocmatrix.plan.model import Abi, Cell, CellId, CellState, Evidence, Plan, U
 from rocmatrix.records import (
     AuditRecord,
     BinaryFacts,
+    CaseResult,
     CheckRecord,
     Coverage,
     Finding,
+    GpuRun,
     HeadersOrigin,
     Outcome,
     Severity,
@@ -60,6 +62,19 @@ HEADERS = HeadersOrigin(
     headers_digest=of_bytes(b"headers"),
     transferred=1_500_000,
     how="range requests",
+)
+CASE = CaseResult(case="small", passed=True, max_abs_error=0.0, max_rel_error=0.0, seconds=1.0)
+GPU = GpuRun(
+    name="AMD Instinct MI300X",
+    product="MI300X",
+    arch="gfx942:sramecc+:xnack-",
+    memory=206_141_652_992,
+    driver="amdgpu 6.16.13",
+    torch="2.13.0+rocm7.2",
+    hip="7.2.53211",
+    cell=CellId("gemm.torch2.13-rocm7.2"),
+    image="some/torch:2.13",
+    image_id="sha256:0",
 )
 
 
@@ -126,7 +141,8 @@ class Project:
             seconds=0.1,
             tested=tested,
             reason="by the emulator, functional mode",
-            cases=(),
+            cases=() if tested is Tested.UNTESTED else (replace(CASE, passed=outcome is Outcome.PASSED),),
+            gpu=GPU if tested in {Tested.MI300X, Tested.OTHER_GPU} else None,
         )
         self.store.write_record(record)
 

@@ -13,12 +13,13 @@ from rocmatrix.collect.parts import Parts, merge_parts
 from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.events import Event, Notice
 from rocmatrix.plain_text import LONGEST
-from rocmatrix.records import AuditRecord, BuildRecord, CaseResult, CheckRecord, Outcome, Tested
+from rocmatrix.records import AuditRecord, BuildRecord, CaseResult, CheckRecord, KernelFinding, Outcome, Tested
 from rocmatrix.store import Store
-from tests.unit.collect.conftest import SECOND, Project
+from tests.unit.collect.conftest import CASE, SECOND, Project
 from tests.unit.conftest import UNIT
 
 Machine = Callable[[str], Project]
+FINDING = KernelFinding(kind="race", kernel="gemm", text="two waves write one byte")
 
 
 @pytest.fixture
@@ -259,3 +260,46 @@ def test_texts_of_a_check_are_taken_as_printable_lines_of_limited_length(machine
     before = (into.unit_folder(UNIT) / "check.json").read_bytes()
     merge(into, built.store.root, checks=[gpu.store.root])
     assert (into.unit_folder(UNIT) / "check.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (lambda record: replace(record, cases=()), "it passed as mi300x without a case"),
+        (lambda record: replace(record, gpu=None), "it is of mi300x, and no GPU is named"),
+        (lambda record: replace(record, tested=Tested.EMULATED), "it is of emulated, and names a GPU"),
+        (lambda record: replace(record, tested=Tested.UNTESTED), "it has cases, and nothing executed them"),
+        (lambda record: replace(record, cases=(CASE, replace(CASE, passed=False))), "its case small did not"),
+        (lambda record: replace(record, cases=(replace(CASE, findings=(FINDING,)),)), "its case small did not"),
+    ],
+)
+def test_a_check_that_claims_more_than_it_shows_does_not_count_and_is_said(
+    machine: Machine, into: Store, odd: Callable[[CheckRecord], CheckRecord], said: str
+) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.go_through()
+    gpu.build()
+    gpu.check(tested=Tested.MI300X)
+    record = gpu.store.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    gpu.store.write_record(odd(record))
+    (notice,) = merge(into, built.store.root, checks=[gpu.store.root])
+    assert "its record does not count: check.json contradicts itself: " in notice
+    assert said in notice
+    kept = into.read_record(UNIT, CheckRecord)
+    assert isinstance(kept, CheckRecord)
+    assert kept.tested is Tested.EMULATED
+
+
+def test_a_failure_counts_whatever_else_its_record_says(machine: Machine, into: Store) -> None:
+    built, gpu = machine("built"), machine("gpu")
+    built.go_through()
+    gpu.build()
+    gpu.check(tested=Tested.MI300X)
+    record = gpu.store.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    gpu.store.write_record(replace(record, outcome=Outcome.FAILED, cases=(), gpu=None))
+    assert merge(into, built.store.root, checks=[gpu.store.root]) == []
+    kept = into.read_record(UNIT, CheckRecord)
+    assert isinstance(kept, CheckRecord)
+    assert kept.outcome is Outcome.FAILED
