@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rocmatrix.workflows.act import JobRun, run_act
 from rocmatrix.workflows.actions import STAND_INS
@@ -44,6 +45,7 @@ def test_an_empty_repository_follows_the_readme(tmp_path: Path) -> None:
     (matrix,) = readme_yaml("Your own kernel")
     caller, release = readme_yaml("Use it in your repository")
     assert len(caller.splitlines()) <= 16
+    assert yaml.safe_load(caller)["concurrency"] == {"group": "release-${{ github.ref }}", "cancel-in-progress": False}
     head = git(ROOT, "ls-remote", str(ROOT), "HEAD").split()[0]  # README's command, with this repository's address
     repository = tmp_path / "shift"
     shutil.copytree(write_kernel(tmp_path / "other", "shift", caller="") / "kernels/shift", repository)

@@ -20,12 +20,28 @@ from rocmatrix.cli.options import (
 from rocmatrix.errors import ExitCode
 
 DEFAULT_WORKFLOW = Path(".github/workflows/release.yml")
-_OF_WORKFLOWS = frozenset({"matrix", "tag", "workflow", "json", "verbose", "quiet", "verb", "name"})
+_OF_WORKFLOWS = frozenset({"matrix", "tag", "workflow", "json", "verbose", "quiet", "verb", "name", "said"})
 """Arguments that mean something with ``--workflow``: all else is what the file and matrix.yaml say."""
+
+
+class _Said(argparse.Action):
+    """Takes a value, and remembers that it was given: one that is the default says as much as any other."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - what argparse calls it with
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002 - as above
+    ) -> None:
+        """Set the value."""
+        setattr(namespace, self.dest, values)
+        namespace.said = getattr(namespace, "said", frozenset()) | {self.dest}
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
+    parser.register("action", None, _Said)  # of options that take one value
     add_building(parser)
     add_checking(parser)
     add_reuse(parser)
@@ -50,7 +66,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     os.environ["HF_HUB_DISABLE_XET"] = "1"  # before the client is imported: by Xet it commits several times
     if arguments.workflow and (unused := _unused(arguments)):
         what = f"{', '.join(unused)}: with --workflow the file and matrix.yaml say how it is built and checked"
-        raise UsageError(what, fix="Leave it out, or write it there: `arguments` of build-kernel.yml, or matrix.yaml.")
+        raise UsageError(what, fix="Leave it out, or write it there: docs/workflows.md has what `arguments` takes.")
     return _by_workflow(arguments) if arguments.workflow else _by_itself(arguments)
 
 
@@ -60,7 +76,9 @@ def _unused(arguments: argparse.Namespace) -> list[str]:
     add_common(parser)
     declare(parser)
     plain = vars(parser.parse_args([f"--tag={arguments.tag}"]))
-    given = [name for name, value in vars(arguments).items() if name not in plain or value != plain[name]]
+    said: frozenset[str] = getattr(arguments, "said", frozenset())
+    values = vars(arguments).items()
+    given = [name for name, value in values if name in said or name not in plain or value != plain[name]]
     return [f"--{name.replace('_', '-')}" for name in given if name not in _OF_WORKFLOWS]
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rocmatrix.release.users import Got
 from rocmatrix.report.text import count, duration, encodable, one_line
-from rocmatrix.workflows.act import JobRun
+from rocmatrix.workflows.act import NOT_RUN, JobRun
 from rocmatrix.workflows.rehearsal import WorkflowRehearsal
 
 _LINES = 40
@@ -67,8 +67,9 @@ def show_workflow(rehearsal: WorkflowRehearsal, console: Console) -> None:
         said = one_line(got.variant or got.error or "nothing")
         console.print(f"torch {got.torch}, ROCm {got.rocm}: the client downloads {said}, {verdict}", soft_wrap=True)
     ended = f"; {run.ended}" if run.ended else ""
+    ran = [job for job in run.jobs if not job.result.startswith(NOT_RUN)]
     console.print(
-        f"rehearsed in {duration(run.seconds)}: {count(len(run.jobs), 'job')}, "
+        f"rehearsed in {duration(run.seconds)}: {count(len(ran), 'job')}, "
         f"{right} of {count(len(rehearsal.wanted), 'promised machine')} get theirs{ended}; "
         f"{'passed' if rehearsal.passed else 'failed'}",
         soft_wrap=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -33,6 +34,9 @@ _KEPT_SUFFIXES = ("_proxy", "_PROXY")
 _ENDING_SECONDS = 10.0
 _COMPLAINTS = ("error", "fatal")
 _FAILURE = "failure"
+_NO_MACHINE = re.compile(r"Skipping unsupported platform -- Try running with `-P ([^=`]+)=")
+NOT_RUN = "not run"
+"""How the result of a job begins that act had no machine for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ class Errand:
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """One job that ran: its id in the workflow file, its name with what its matrix gave, and how it ended."""
+    """One job: its id in the workflow file, its name with what its matrix gave, how it ended or why it did not run."""
 
     id: str
     name: str
@@ -188,9 +192,13 @@ class _Reader:
         if told.get("stepResult") == _FAILURE:
             self._failed.setdefault(job, set()).add(name)
         if (result := told.get("jobResult")) and not told.get("step"):
-            run = JobRun(id=job, name=name, result=self._own(job, name, str(result)))
-            self.jobs.append(run)
-            self._say(run)
+            self._end(JobRun(id=job, name=name, result=self._own(job, name, str(result))))
+        if lacking := _NO_MACHINE.search(str(told.get("msg", ""))):
+            self._end(JobRun(id=job, name=name, result=f"{NOT_RUN}: a rehearsal has no machine {lacking[1]}"))
+
+    def _end(self, job: JobRun) -> None:
+        self.jobs.append(job)
+        self._say(job)
 
     def _own(self, job: str, name: str, result: str) -> str:
         """Return how one job of a matrix ended: act says of each that it failed once any of them has."""

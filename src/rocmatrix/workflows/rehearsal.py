@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,16 @@ from rocmatrix.errors import InputError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.input_file import read_input
 from rocmatrix.pipeline import load_plan
-from rocmatrix.plan.model import CellState, Plan
+from rocmatrix.plan.model import CellState, Plan, PlannedKernel
 from rocmatrix.release.serving import Pair
 from rocmatrix.release.source_tag import read_tag
 from rocmatrix.release.users import Got, Published, ask_client
-from rocmatrix.workflows.act import ActRun, JobRun, run_act
+from rocmatrix.workflows.act import NOT_RUN, ActRun, JobRun, run_act
 from rocmatrix.workflows.identity import TrustingHub, trusting_hub
 from rocmatrix.workflows.stage import set_stage
+
+_SHOWN = 5
+"""Files that a message names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,22 +56,32 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
     Raises:
         RocmatrixError: it could not be begun.
     """
-    plan = load_plan(matrix, toolchain=None)
-    if len(plan.kernels) != 1:
-        fix = "Name a matrix of one kernel."
-        raise InputError("one kernel at a time is rehearsed by its workflow", where=str(matrix), fix=fix)
-    kernel = plan.kernels[0]
+    kernel = _only_kernel(load_plan(matrix, toolchain=None), matrix)
     read_input(workflow)  # before anything is begun: a file that is there
     read_tag(tag, kernel, several=False)  # and a tag that could be released
     with tempfile.TemporaryDirectory(prefix="rocmatrix-workflow-") as name:
         scratch = Path(name)
         source = f"{kernel.repo_id.partition('/')[0]}/{matrix.absolute().parent.name}"
         stage = set_stage(workflow, scratch / "run", tag=tag, name=source)
+        if changed := stage.changed():
+            emit(
+                Notice(level="warning", message=f"the commit is rehearsed, without what is not in it: {_some(changed)}")
+            )
+        plan = load_plan(stage.committed(matrix), toolchain=None)
+        kernel = _only_kernel(plan, matrix)
         with trusting_hub(kernel.repo_id, scratch / "hub", source=source) as hub:
             errand = stage.errand(event="push", payload=push_of(tag), variables=hub_variables(hub))
             run = run_act(errand, lambda job: emit(_notice(job)))
-            users = ask_users(plan, hub.endpoint, tag) if run.exit_code == 0 else ()
+            ran = run.exit_code == 0 and any(not job.result.startswith(NOT_RUN) for job in run.jobs)
+            users = ask_users(plan, hub.endpoint, tag) if ran else ()
     return WorkflowRehearsal(run=run, users=users, wanted=promised(plan))
+
+
+def _only_kernel(plan: Plan, matrix: Path) -> PlannedKernel:
+    if len(plan.kernels) != 1:
+        fix = "Name a matrix of one kernel."
+        raise InputError("one kernel at a time is rehearsed by its workflow", where=str(matrix), fix=fix)
+    return plan.kernels[0]
 
 
 def push_of(tag: str) -> dict[str, object]:
@@ -98,6 +111,11 @@ def ask_users(plan: Plan, endpoint: str, tag: str) -> tuple[Got, ...]:
         revision=tag if preliminary else None,
     )
     return ask_client(published, machines)
+
+
+def _some(paths: Sequence[str]) -> str:
+    rest = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _notice(job: JobRun) -> Notice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from rocmatrix.workflows.actions import REUSABLE, Used, lay_out_stand_ins, lay_o
 TOOLKIT = "rocmatrix/rocmatrix"
 """Repository of rocmatrix itself, as callers name it."""
 
+_PLACEHOLDER = re.compile("0+")
 _SELF_REF = "the-commit-of-the-running-workflow"
 _GIT_SECONDS = 120.0
 _PACKAGE = Path(rocmatrix.__file__).parent
@@ -38,6 +40,7 @@ class Stage:
         folders: where the actions lie.
         commands: folder with the command ``rocmatrix``.
         workflow: the workflow, in a form that act reads.
+        top: folder of the repository that was copied.
     """
 
     scratch: Path
@@ -45,6 +48,20 @@ class Stage:
     folders: Mapping[Used, Path]
     commands: Path
     workflow: Path
+    top: Path
+
+    def committed(self, path: Path) -> Path:
+        """Return a file of the repository as it is in the commit that runs.
+
+        Raises:
+            InputError: it is not in that commit.
+        """
+        return _committed(path, self.top, self.repository)
+
+    def changed(self) -> tuple[str, ...]:
+        """Return files of the repository that are not as in its commit: what GitHub does not get."""
+        said = _git(self.top, "-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=normal")
+        return tuple(line[3:] for line in said.splitlines())
 
     def errand(self, *, event: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> Errand:
         """Return what act is to run for an event."""
@@ -82,13 +99,14 @@ def set_stage(
         name: what the repository is called on GitHub.
 
     Raises:
-        InputError: the workflow cannot be read, is in no git repository, or uses an action that nothing stands in for.
+        InputError: the workflow cannot be read, is in no git repository or its commit, or uses what is not there.
         MissingRequirementError: git is not there.
     """
     scratch.mkdir(parents=True)
-    repository = _copy(workflow, scratch / "repository", tag)
-    _git(repository, "remote", "add", GITHUB_REMOTE, f"https://github.com/{name}.git")
-    text = decode(read_input(workflow), str(workflow), largest=INPUT_LIMIT)
+    top = Path(_git(workflow.absolute().parent, "rev-parse", "--show-toplevel").strip())
+    repository = _copy(top, scratch / "repository", tag, name)
+    text = decode(read_input(_committed(workflow, top, repository)), str(workflow), largest=INPUT_LIMIT)
+    _require_commits(text, workflow)
     called = {each for each in used_by(text) if each.repository == TOOLKIT} or {Used(repository=TOOLKIT, ref=_SELF_REF)}
     folders = _toolkits(called, toolkit or toolkit_source(), scratch / "toolkit")
     text = with_self(text, min(called, key=lambda one: one.ref))
@@ -102,7 +120,31 @@ def set_stage(
         folders={**folders, **lay_out_stand_ins(used, scratch / "actions", {})},
         commands=_commands(scratch / "commands"),
         workflow=scratch / "workflows" / workflow.name,
+        top=top,
     )
+
+
+def _committed(path: Path, top: Path, clone: Path) -> Path:
+    own = path.resolve()
+    found = clone / own.relative_to(top.resolve()) if own.is_relative_to(top.resolve()) else None
+    if found is None or not found.is_file():
+        raise InputError(
+            "it is not in the commit that is checked out, and the commit is all that GitHub gets",
+            where=str(path),
+            fix="Commit it.",
+        )
+    return found
+
+
+def _require_commits(text: str, workflow: Path) -> None:
+    """Refuse what README has in place of a commit: nothing on GitHub is there."""
+    left = next((each for each in used_by(text) if _PLACEHOLDER.fullmatch(each.ref)), None)
+    if left is not None:
+        raise InputError(
+            f"{left.repository} is used at {left.ref}, which stands in place of a commit",
+            where=str(workflow),
+            fix=f"Put a commit there: `git ls-remote https://github.com/{left.repository} HEAD` prints one.",
+        )
 
 
 def _toolkits(called: Iterable[Used], source: Path, into: Path) -> dict[Used, Path]:
@@ -138,11 +180,11 @@ def _commands(folder: Path) -> Path:
     return folder
 
 
-def _copy(workflow: Path, into: Path, tag: str | None) -> Path:
-    """Clone the repository of a workflow at the commit that is checked out there; its own origin is the copy itself."""
-    top = _git(workflow.absolute().parent, "rev-parse", "--show-toplevel").strip()
-    _git(workflow.absolute().parent, "clone", "--quiet", "--no-hardlinks", top, str(into))
+def _copy(top: Path, into: Path, tag: str | None, name: str) -> Path:
+    """Clone a repository at the commit that is checked out there; its own origin is the copy itself."""
+    _git(top, "clone", "--quiet", "--no-hardlinks", str(top), str(into))
     _git(into, "remote", "set-url", "origin", str(into))
+    _git(into, "remote", "add", GITHUB_REMOTE, f"https://github.com/{name}.git")
     if tag and not _git(into, "tag", "--list", tag).strip():
         identity = ("-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost")
         _git(into, *identity, "tag", "-a", tag, "-m", "rehearsal")

@@ -30,3 +30,14 @@ def test_a_job_that_failed_before_its_first_step_failed() -> None:
     reader = _Reader(lambda _: None)
     reader.take(line("CI/build", msg="Job failed", jobResult="failure"))
     assert [job.result for job in reader.jobs] == ["failure"]
+
+
+def test_a_job_that_act_has_no_machine_for_did_not_run() -> None:
+    said: list[JobRun] = []
+    reader = _Reader(said.append)
+    reader.take(
+        line(
+            "CI/build", msg="\N{CONSTRUCTION SIGN}  Skipping unsupported platform -- Try running with `-P macos-14=...`"
+        )
+    )
+    assert [job.result for job in said] == ["not run: a rehearsal has no machine macos-14"]

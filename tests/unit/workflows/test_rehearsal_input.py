@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from rocmatrix.cli.main import main
 from rocmatrix.errors import InputError, RocmatrixError
+from rocmatrix.events import Event, Notice
+from rocmatrix.report.console import make_console
+from rocmatrix.report.workflow_view import show_workflow
 from rocmatrix.workflows.rehearsal import rehearse_workflow
-from rocmatrix.workflows.stage import set_stage
+from rocmatrix.workflows.stage import TOOLKIT, set_stage
+from tests.unit.cli.conftest import MANIFEST, MATRIX
 
 ROOT = Path(__file__).parents[3]
 RELEASE = ROOT / ".github/workflows/release.yml"
@@ -31,14 +36,81 @@ def test_a_file_that_is_not_there_and_a_tag_that_is_none_are_refused(workflow: P
         rehearse_workflow(workflow, matrix=ROOT / "matrix.yaml", tag=tag, emit=lambda _: None)
 
 
+def repository(folder: Path, workflow: bytes, *, matrix: str = "") -> Path:
+    """Write a repository with a workflow, and a kernel if there is a matrix; return the workflow's path."""
+    path = folder / ".github/workflows/release.yml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(workflow)
+    if matrix:
+        (folder / "k/torch-ext/tiny").mkdir(parents=True)
+        (folder / "k/torch-ext/tiny/__init__.py").touch()
+        (folder / "k/build.toml").write_text(MANIFEST)
+        (folder / "matrix.yaml").write_text(matrix)
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "x")
+    return path
+
+
+def git(folder: Path, *words: str) -> None:
+    name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", *name, *words], cwd=folder, check=True, timeout=60)
+
+
 def test_a_workflow_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    for command in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--message", "x"]):
-        name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-        subprocess.run(["git", *name, *command], cwd=tmp_path, check=True, timeout=60)
-    workflow = tmp_path / "bin.yml"
-    workflow.write_bytes(bytes(range(256)))
     with pytest.raises(InputError, match="is not UTF-8"):
-        set_stage(workflow, tmp_path / "scratch")
+        set_stage(repository(tmp_path / "r", bytes(range(256))), tmp_path / "scratch")
+
+
+def test_what_readme_has_in_place_of_a_commit_is_refused(tmp_path: Path) -> None:
+    caller = f"jobs:\n  kernel:\n    uses: {TOOLKIT}/.github/workflows/build-kernel.yml@{'0' * 40} # in full\n"
+    with pytest.raises(InputError, match=r"at 0{40}, which stands in place of a commit"):
+        set_stage(repository(tmp_path / "r", caller.encode()), tmp_path / "scratch")
+
+
+def test_a_workflow_or_a_matrix_that_is_not_committed_is_refused_and_what_is_changed_is_not_read(
+    tmp_path: Path,
+) -> None:
+    workflow = repository(tmp_path / "r", b"on: push\n", matrix=MATRIX)
+    workflow.write_text("on: release\n")
+    (tmp_path / "r/new file").touch()
+    stage = set_stage(workflow, tmp_path / "scratch")
+    assert stage.workflow.read_text() == "on: push\n"
+    assert stage.changed() == (".github/workflows/release.yml", '"new file"')
+    new = workflow.with_name("new.yml")
+    new.write_text("on: push\n")
+    with pytest.raises(InputError, match="not in the commit that is checked out"):
+        set_stage(new, tmp_path / "other")
+    with pytest.raises(InputError, match="not in the commit that is checked out"):
+        stage.committed(tmp_path / "elsewhere.yaml")
+
+
+NO_MACHINE = b"""on: push
+jobs:
+  kernel:
+    runs-on: windows-latest
+    steps: [{run: "true"}]
+"""
+
+
+def test_of_a_commit_the_matrix_is_that_of_the_commit_and_a_job_without_a_machine_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra `hub`")
+    workflow = repository(tmp_path / "r", NO_MACHINE, matrix=MATRIX)
+    matrix = tmp_path / "r/matrix.yaml"
+    matrix.write_text(MATRIX.replace('"2.11"', '"2.12"'))
+    said: list[Event] = []
+    found = rehearse_workflow(workflow, matrix=matrix, tag="v1.0.0", emit=said.append)
+    told = [event.message for event in said if isinstance(event, Notice) and event.level == "warning"]
+    assert told == [
+        "the commit is rehearsed, without what is not in it: matrix.yaml",
+        "kernel: not run: a rehearsal has no machine windows-latest",
+    ]
+    assert not found.passed
+    assert found.users == ()
+    assert {each.partition("-")[0] for each in found.wanted} == {"torch2.10", "torch2.11"}
+    with Path(tmp_path / "said").open("w") as stream:
+        show_workflow(found, make_console(stream))
+    assert ": 0 jobs, 0 of 3 promised machines get theirs; failed" in " ".join((tmp_path / "said").read_text().split())
 
 
 @pytest.mark.parametrize(
@@ -46,6 +118,8 @@ def test_a_workflow_that_is_no_text_is_refused(tmp_path: Path) -> None:
     [
         (("--toolchain", "llvm"), "--toolchain"),
         (("--jobs", "77"), "--jobs"),
+        (("--jobs", str(len(os.sched_getaffinity(0)))), "--jobs"),
+        (("--on", "auto", "--seed", "0"), "--on, --seed"),
         (("--on", "emulator"), "--on"),
         (("--only", "gemm*"), "--only"),
         (("--out", "elsewhere"), "--out"),
