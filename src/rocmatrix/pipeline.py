@@ -16,6 +16,7 @@ from rocmatrix.audit.torch_shelf import torch_reader
 from rocmatrix.build.stage import build_units
 from rocmatrix.check.options import CheckOptions, confirm
 from rocmatrix.check.stage import check_units
+from rocmatrix.collect.evidence import blame
 from rocmatrix.collect.stage import collect_kernels
 from rocmatrix.engine.host import HostEngine
 from rocmatrix.errors import ExitCode, InputError, worst
@@ -67,6 +68,7 @@ class RunResult:
         units: the selected units, in the plan's order.
         builds: records by unit; likewise ``audits`` and ``checks``; a unit that a stage skipped has none.
         coverage: by kernel; empty if nothing was collected.
+        missing: of each unit that is not collected, what the stage that is to blame ends with.
         altered: units whose payload is there but is not the one that their build record speaks of.
         lacking: units that could not be checked for what this machine lacks.
         exit_code: what the process returns.
@@ -79,6 +81,7 @@ class RunResult:
     audits: dict[UnitId, AuditRecord] = field(default_factory=dict)
     checks: dict[UnitId, CheckRecord] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
+    missing: tuple[ExitCode, ...] = ()
     altered: frozenset[UnitId] = frozenset()
     lacking: frozenset[UnitId] = frozenset()
     exit_code: ExitCode = ExitCode.DONE
@@ -110,11 +113,7 @@ def check(options: Options, emit: Emit) -> RunResult:
 
 
 def collect(options: Options, emit: Emit) -> RunResult:
-    """Collect what was built and audited, by the plan that lies in the output folder.
-
-    Raises:
-        InputError: among others, that plan is not the one of matrix.yaml.
-    """
+    """Collect what was built and audited, by the plan in the output folder, if it is the one of matrix.yaml."""
     return _in_store(options, emit, _collect_planned)
 
 
@@ -234,7 +233,9 @@ def _check(context: _Context, result: RunResult, *, strict: bool = False) -> Run
 
 def _collect(context: _Context, result: RunResult) -> RunResult:
     coverage = collect_kernels(result.plan, source_root=context.source_root, store=context.store, emit=context.emit)
-    return replace(result, coverage=coverage)
+    collected = {variant.unit for each in coverage.values() for variant in each.variants}
+    missing = blame(context.store, (unit for unit in result.plan.units if unit.id not in collected))
+    return replace(result, coverage=coverage, missing=missing)
 
 
 def _collect_planned(context: _Context, result: RunResult) -> RunResult:
@@ -294,4 +295,4 @@ def _exit_code(result: RunResult, *, everything: bool) -> ExitCode:
     codes += [ExitCode.AUDIT for _ in result.altered] + [ExitCode.ENVIRONMENT for _ in result.lacking]
     code = worst(codes)
     incomplete = any(not coverage.complete for coverage in result.coverage.values())
-    return ExitCode.BUILD if incomplete and everything and code is ExitCode.DONE else code
+    return (worst(result.missing) or ExitCode.BUILD) if incomplete and everything and code is ExitCode.DONE else code

@@ -36,7 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="as --from, of machines that only check: nothing but their check.json is taken",
     )
-    add_stated(parser, "--digests", "refuse a folder of --from that does not have its digest")
+    add_stated(parser, "--digests", "refuse a folder of --from that does not have its digest, or is not given")
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix import pipeline  # noqa: PLC0415 - the stages are heavy; `--help` must not wait for them
     from rocmatrix.cli.following import present  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
-    from rocmatrix.collect.folder_digests import require_digests  # noqa: PLC0415
+    from rocmatrix.collect.folder_digests import require_all, require_digests  # noqa: PLC0415
     from rocmatrix.collect.parts import Parts, merge_parts, plan_of  # noqa: PLC0415
     from rocmatrix.project_listing import require_current_plan  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
@@ -53,7 +53,9 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("--digests says what folders of --from are, and there is none", fix="Give --from DIR too.")
     if arguments.parts or arguments.checks:
         if arguments.digests is not None:
-            require_digests(arguments.parts, read_stated(arguments.digests))
+            stated = read_stated(arguments.digests)
+            require_digests(arguments.parts, stated)
+            require_all(arguments.parts, stated)
         parts, store = Parts(whole=arguments.parts, checks=arguments.checks), Store(arguments.out)
         plan = plan_of(parts, store)
         require_current_plan(plan, arguments.matrix, where=str((arguments.parts or arguments.checks)[0] / "plan.json"))

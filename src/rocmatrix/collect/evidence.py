@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rocmatrix.digest import Digest
+from rocmatrix.errors import ExitCode
 from rocmatrix.plan.model import Unit
 from rocmatrix.records import AuditRecord, BuildRecord, CheckRecord, Outcome, Severity, Tested
 from rocmatrix.store import Absent, Store
@@ -34,10 +36,12 @@ class NotReady:
 
     Attributes:
         reason: names the stage and what it said.
+        blamed: what the stage's failure ends a command with.
         tested: what executed the kernel, if anything did.
     """
 
     reason: str
+    blamed: ExitCode
     tested: Tested = Tested.UNTESTED
 
 
@@ -49,18 +53,29 @@ def weigh(store: Store, unit: Unit) -> Ready | NotReady:
     """
     build = store.read_record(unit.id, BuildRecord)
     if isinstance(build, Absent):
-        return NotReady(reason=f"there is no build to rely on: {build.reason}")
+        return NotReady(reason=f"there is no build to rely on: {build.reason}", blamed=ExitCode.BUILD)
     if build.outcome is Outcome.FAILED or build.artifact_digest is None:
-        return NotReady(reason=f"the build failed: {_first_line(build.error or 'build.json names no artifact')}")
+        error = _first_line(build.error or "build.json names no artifact")
+        return NotReady(reason=f"the build failed: {error}", blamed=ExitCode.BUILD)
     audit = store.read_record(unit.id, AuditRecord)
     if isinstance(audit, Absent):
-        return NotReady(reason=f"there is no audit to rely on: {audit.reason}")
+        return NotReady(reason=f"there is no audit to rely on: {audit.reason}", blamed=ExitCode.AUDIT)
     if audit.outcome is Outcome.FAILED:
-        return NotReady(reason=f"the audit failed: {_first_error(audit)}")
+        return NotReady(reason=f"the audit failed: {_first_error(audit)}", blamed=ExitCode.AUDIT)
     archs = archs_in_every_binary(audit)
     if archs != tuple(sorted(unit.archs)):
-        return NotReady(reason=f"audit.json found {_listed(archs)}, but the plan promises {_listed(unit.archs)}")
+        reason = f"audit.json found {_listed(archs)}, but the plan promises {_listed(unit.archs)}"
+        return NotReady(reason=reason, blamed=ExitCode.AUDIT)
     return _checked(store, unit, build, build.artifact_digest, archs)
+
+
+def blame(store: Store, units: Iterable[Unit]) -> tuple[ExitCode, ...]:
+    """Return, for each unit that was not collected, the exit code of the stage that is to blame.
+
+    Where all records allow a unit, its payload is not what they say: the build's.
+    """
+    weighed = (weigh(store, unit) for unit in units)
+    return tuple(each.blamed if isinstance(each, NotReady) else ExitCode.BUILD for each in weighed)
 
 
 def archs_in_every_binary(audit: AuditRecord) -> tuple[str, ...]:
@@ -76,7 +91,8 @@ def _checked(
     if isinstance(check, Absent):
         tested, reason = Tested.UNTESTED, f"there is no check to rely on: {check.reason}"
     elif check.outcome is Outcome.FAILED:
-        return NotReady(reason=f"the check failed: {_first_line(check.reason)}", tested=check.tested)
+        reason = f"the check failed: {_first_line(check.reason)}"
+        return NotReady(reason=reason, blamed=ExitCode.CHECK, tested=check.tested)
     else:
         tested, reason = check.tested, check.reason
     return Ready(build=build, artifact=artifact, archs=archs, tested=tested, reason=reason)

@@ -15,6 +15,7 @@ from rocmatrix import digest, document
 from rocmatrix.digest import Digest
 from rocmatrix.document import DocumentError
 from rocmatrix.errors import InputError
+from rocmatrix.plan.text import quote
 
 
 def digests_of(paths: Iterable[Path]) -> dict[str, Digest]:
@@ -50,6 +51,19 @@ def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
         if found != wanted:
             what = f"it was replaced or changed: its digest is {found}, and {wanted} is stated"
             raise InputError(what, where=str(path), fix="Do not use it; find out which job or machine wrote it.")
+
+
+def require_all(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
+    """Refuse to go on without a file or folder that was stated: it would be missing without a word.
+
+    Raises:
+        InputError: it names the first such one.
+    """
+    names = {path.name for path in paths}
+    if lacking := sorted(name for name in stated if name not in names):
+        more = f", nor are {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        what = f"{quote(lacking[0])} is stated and not here{more}"
+        raise InputError(what, where="--digests", fix="Give every folder that was stated, or find out who removed it.")
 
 
 def read_digests(text: bytes, where: str) -> dict[str, str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.cli.main import main
-from rocmatrix.errors import InputError
+from rocmatrix.errors import ExitCode, InputError
 from rocmatrix.project_listing import load_plan, require_current_plan
+from rocmatrix.report.summary import MEANINGS
 from tests.golden.content import PROJECTS
 from tests.unit.cli.conftest import MATRIX, UNIT
 
@@ -105,3 +106,34 @@ def test_no_stage_takes_a_plan_that_no_planner_makes(
     capsys.readouterr()
     assert main([verb]) == 2
     assert f"{path.relative_to(project)}" in capsys.readouterr().err
+
+
+def build_failed(unit: Path) -> None:
+    shutil.rmtree(unit / "payload")
+
+
+def audit_failed(unit: Path) -> None:
+    (unit / "audit.json").unlink()
+
+
+def check_failed(unit: Path) -> None:
+    record = json.loads((unit / "check.json").read_text())
+    (unit / "check.json").write_text(json.dumps(record | {"outcome": "failed"}))
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (build_failed, 4, MEANINGS[ExitCode.BUILD]),
+        (audit_failed, 5, MEANINGS[ExitCode.AUDIT]),
+        (check_failed, 6, MEANINGS[ExitCode.CHECK]),
+    ],
+)
+def test_an_incomplete_set_ends_with_the_code_of_the_stage_that_is_to_blame(
+    project: Path, capsys: Capture, change: Callable[[Path], None], code: int, said: str
+) -> None:
+    assert main(["run", "-q"]) == 0
+    change(project / "dist/units" / UNIT)
+    capsys.readouterr()
+    assert main(["collect"]) == code
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"exit code {code}: {said}")

@@ -117,3 +117,15 @@ def test_collect_refuses_a_folder_that_was_replaced_before_it_takes_anything(
     assert not out.exists()
     assert main(["collect", "--digests", str(stated)]) == 2
     assert "--digests says what folders of --from are, and there is none" in capsys.readouterr().err
+
+
+def test_collect_names_a_folder_that_was_stated_and_is_not_given(
+    part: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = tmp_path / "stated.json"
+    stated.write_text(json.dumps({**digests_of([part]), "unit-b": "sha256:0", "unit-c": "sha256:1"}))
+    out = tmp_path / "out"
+    assert main(["collect", "--out", str(out), "--from", str(part), "--digests", str(stated)]) == 2
+    assert "'unit-b' is stated and not here, nor are 1 more" in capsys.readouterr().err
+    assert not out.exists()
+    assert main(["digest", "--check", str(stated), str(part)]) == 0, "who takes one of them compares that one"
