@@ -9,6 +9,7 @@ import pytest
 
 from rocmatrix.digest import of_bytes
 from rocmatrix.errors import ExitCode
+from rocmatrix.events import Stage, State, UnitFinished
 from rocmatrix.pipeline import Options, RunResult
 from rocmatrix.records import CaseResult, CellCoverage, CollectedVariant, Coverage, Finding, Outcome, Severity, Tested
 from rocmatrix.report.board import Board
@@ -166,6 +167,23 @@ def test_units_that_were_not_selected_are_not_said_to_be_served() -> None:
         command="build", options=Options(matrix=Path("m"), out=Path("dist")), result=result, board=Board()
     )
     assert subject.fates == {"served": 1, "not selected": 7, "refused": 11, "excluded": 1}
+
+
+def test_a_unit_that_could_not_be_checked_here_is_told_and_not_said_to_give_users_nothing() -> None:
+    unit = story.unit_id("7.1")
+    board = story.played()
+    lack = "its image is another one\n  Name another."
+    ended = UnitFinished(
+        unit=unit, stage=Stage.CHECK, state=State.FAILED, reason=lack, seconds=0.0, error=lack, exit_code=3
+    )
+    board.take(ended, now=60.0)
+    made = replace(story.make_subject(), board=board)
+    assert unit in made.broken
+    lacking = replace(made, result=replace(made.result, lacking=frozenset({unit})))
+    assert unit not in lacking.broken
+    text = "\n".join(shown(lacking))
+    assert f"{unit}: check failed" in text
+    assert "its image is another one" in text
 
 
 def test_what_collect_left_out_is_not_said_to_be_served_nor_done() -> None:
