@@ -4,7 +4,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocmatrix.plan.model import CellState, Plan, UnitId
@@ -134,6 +134,7 @@ def test_the_authors_words_cannot_act_on_a_workflow(monkeypatch: pytest.MonkeyPa
     assert not shown(plan)[0].startswith("::")
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=1, max_value=2000))
 def test_letters_are_unique_and_short(number: int) -> None:
     unit = story.make_plan().units[0]

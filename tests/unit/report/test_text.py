@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocmatrix.plain_text import LONGEST, bounded, escaped
@@ -104,6 +104,7 @@ def test_a_name_with_colons_inside_stays_as_it_is() -> None:
     assert one_line("ns::kernel<float>") == "ns::kernel<float>"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=2 * LONGEST))
 def test_a_bounded_text_is_one_short_line_and_bounding_it_again_changes_nothing(text: str) -> None:
     line = bounded(text)
