@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocmatrix.events import Stage, State, UnitFinished
+from rocmatrix.plain_text import escaped
 from rocmatrix.report.board import Board
-from rocmatrix.report.step_summary import LIMIT, append_step_summary, escaped, fenced, markdown
+from rocmatrix.report.step_summary import LIMIT, append_step_summary, fenced, markdown
 from tests.unit.report import story
 
 
