@@ -19,6 +19,17 @@ from rocmatrix.emulator.translator.compiler import Compiler, find_compiler
 from rocmatrix.emulator.translator.program import TranslatedProgram
 from tests.mutation.operators import Mutant
 
+_UNCHANGED = (blocks._LONGEST, Code)
+
+
+def restore() -> None:
+    """Let the translator be as it was before mutants were made in this process."""
+    longest, code = _UNCHANGED
+    setattr(blocks, "_LONGEST", longest)  # noqa: B010 - as below
+    setattr(translated, "Code", code)  # noqa: B010 - as below
+    PatchedCode.change = None
+
+
 Programs = Callable[[Memory, str], Program]
 """What a ``Device`` takes."""
 Change: TypeAlias = "tuple[int, *tuple[Mutant, ...]]"

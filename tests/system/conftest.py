@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,3 +140,11 @@ def probe(main_job: MainJob, hip_stub: StubBuilder, tmp_path_factory: pytest.Tem
         return reports[unit.id]
 
     return report
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _unpatched_translator() -> Iterator[None]:
+    """Take back what making mutants changes in the translator: later tests of this process are to meet the real one."""
+    yield
+    if patched := sys.modules.get("tests.mutation.patched"):
+        patched.restore()

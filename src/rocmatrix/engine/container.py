@@ -32,7 +32,11 @@ cd "$1" || exit 126
 shift
 "$@" </dev/null
 status=$?
-for signal in STOP STOP KILL KILL KILL KILL; do
+round=0
+while [ "$round" -lt 40 ]; do
+  round=$((round + 1))
+  signal=KILL
+  [ "$round" -gt 2 ] || signal=STOP
   found=
   for process in /proc/[0-9]*; do
     number=${process#/proc/}
@@ -47,7 +51,8 @@ exit 123
 """Waits until its output is read, runs the command, then ends what the command left behind.
 
 It needs no process beside its own, since there may be none left to have. What was stopped first cannot fork while
-others are killed. The last exit status says that something of the command still runs.
+others are killed; what was killed takes its time to go, so that it is looked for again and again. The last exit status
+says that something of the command still runs.
 """
 
 _LOOK = (

@@ -144,7 +144,7 @@ def check_image(cell: str, node: Node) -> CheckImage:
         fix = "A key of check.images is a cell without its kernel, e.g. torch2.13-rocm7.2."
         raise node.error(f"{quote(cell)} is not a torch and a ROCm", fix)
     if not is_image(text):
-        fix = "Write it as docker does, e.g. registry/name@sha256:… or name:tag."
+        fix = "Write it as docker does, e.g. registry/name@sha256:<digest> or name:tag."
         raise node.error(f"{quote(text)} is not the name of an image", fix)
     torch, rocm = found.group(1, 4)  # each version has two groups of its own
     return CheckImage(torch=torch, rocm=rocm, reference=text, where=node.where)
