@@ -15,6 +15,7 @@ import pytest
 from tests.golden.make_dist import DIST
 from tests.system.hub import RunningHub, serving
 from tests.system.test_audit_verify import SCALE, VARIANT, Verified, Verify, files_of, publish, verifier
+from tests.system.torch_version import torch_version
 
 GONE = b"import torch\n\ntorch.a_function_that_is_gone()\n"
 ABORT = b"import os\n\nos.abort()\n"
@@ -159,13 +160,12 @@ def test_nothing_of_a_variant_whose_audit_failed_is_run(many: Many) -> None:
 
 
 def test_what_was_loaded_is_told_with_its_operators_and_the_torch_and_without_a_gpu(many: Many) -> None:
-    import torch  # noqa: PLC0415 - the group of tests that has it
-
+    torch = torch_version()
     found = loads(many.done)["torch-stable-abi211-rocm75-x86_64-linux"]
     assert (found["state"], found["hip"], found["operators"]) == ("loaded", "stand-in", ["loaded::op"])
     report = json.loads(many.done.out)["load"]
-    assert (report["torch"], report["rocm"]) == (torch.__version__, None)
-    said = f"2 variants of 10 loaded on torch {torch.__version__}, a build without ROCm; nothing was launched"
+    assert (report["torch"], report["rocm"]) == (torch, None)
+    said = f"2 variants of 10 loaded on torch {torch}, a build without ROCm; nothing was launched"
     assert said in many.done.err
 
 
