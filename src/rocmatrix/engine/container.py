@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 from rocmatrix.engine.confinement import INPUTS, RESULTS, USER, create_builder, create_porter
 from rocmatrix.engine.connection import docker_errors
 from rocmatrix.engine.devices import NO_DEVICES, DeviceAccess
+from rocmatrix.engine.inside import LOOK, RUN
 from rocmatrix.engine.limits import Limits
 from rocmatrix.engine.stream import Connection, Frames
 from rocmatrix.engine.terminal import lend
@@ -26,40 +27,6 @@ from rocmatrix.errors import MissingRequirementError
 if TYPE_CHECKING:
     from docker import DockerClient
 
-_RUN = """\
-read -r go || exit 125
-cd "$1" || exit 126
-shift
-"$@" </dev/null
-status=$?
-round=0
-while [ "$round" -lt 40 ]; do
-  round=$((round + 1))
-  signal=KILL
-  [ "$round" -gt 2 ] || signal=STOP
-  found=
-  for process in /proc/[0-9]*; do
-    number=${process#/proc/}
-    [ "$number" = "$$" ] && continue
-    { IFS= read -r line || [ -n "$line" ]; } 2>/dev/null <"$process/environ" || continue
-    case $line in *"ROCMATRIX_COMMAND=$ROCMATRIX_COMMAND"*) kill -s "$signal" "$number" && found=yes ;; esac
-  done 2>/dev/null
-  [ -n "$found" ] || exit "$status"
-done
-exit 123
-"""
-"""Waits until its output is read, runs the command, then ends what the command left behind.
-
-It needs no process beside its own, since there may be none left to have. What was stopped first cannot fork while
-others are killed; what was killed takes its time to go, so that it is looked for again and again. The last exit status
-says that something of the command still runs.
-"""
-
-_LOOK = (
-    "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null | grep '^oom_kill '; "
-    "cat /sys/fs/cgroup/pids.events /sys/fs/cgroup/pids/pids.events 2>/dev/null; "
-    f"for folder in {INPUTS} {RESULTS} /tmp; do stat -f -c 'free %a %S' $folder; done"
-)
 _KILLED = 137
 _UNENDED = 123
 
@@ -183,7 +150,7 @@ class Container:
         said = bytearray()
         environment = {"PATH": "/usr/bin:/bin"}
         job = Job(
-            argv=("sh", "-c", _LOOK), cwd="/", environment=environment, deadline=time.monotonic() + 20, take=said.extend
+            argv=("sh", "-c", LOOK), cwd="/", environment=environment, deadline=time.monotonic() + 20, take=said.extend
         )
         try:
             ending, _ = self.run(job)
@@ -262,7 +229,7 @@ class Container:
     def _start(self, job: Job) -> tuple[Connection, str]:
         mark = f"ROCMATRIX_COMMAND={next(self._numbers)}."  # in one step: two threads must not get the same
         variables = [f"{name}={value}" for name, value in sorted(job.environment.items())]
-        words = ["/usr/bin/env", "-i", *variables, mark, "/bin/sh", "-c", _RUN, "sh", job.cwd, *job.argv]
+        words = ["/usr/bin/env", "-i", *variables, mark, "/bin/sh", "-c", RUN, "sh", job.cwd, *job.argv]
         number = self._api.exec_create(self.id, words, user=f"{USER}:{USER}", stdin=True)["Id"]
         stream = Connection(self._api.exec_start(number, socket=True))
         with suppress(OSError):  # its end is read next
