@@ -2,9 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +32,10 @@ PROBE_LIMIT = 180.0
 
 @dataclass(frozen=True, kw_only=True)
 class MainJob:
-    """What ``rocmatrix run`` made of this repository's matrix; seconds of wall time."""
+    """What ``rocmatrix run`` made of this repository's matrix."""
 
     store: Store
     plan: Plan
-    seconds: float
 
     def variant(self, unit: Unit) -> Path:
         """Return the folder of a unit's collected variant."""
@@ -45,9 +44,15 @@ class MainJob:
 
 @pytest.fixture(scope="session")
 def main_job(tmp_path_factory: pytest.TempPathFactory) -> MainJob:
-    """Run the main job on this repository's matrix, into a folder of its own."""
+    """Run the main job on this repository's matrix, into a folder of its own.
+
+    ``ROCMATRIX_TESTS_BEGIN_WITH`` may name the ``dist`` of an earlier run. It is copied, and the main job decides
+    itself what of it still holds: with the same sources, all of it.
+    """
     out = tmp_path_factory.mktemp("main-job") / "dist"
-    started = time.monotonic()
+    earlier = os.environ.get("ROCMATRIX_TESTS_BEGIN_WITH")
+    if earlier and Path(earlier).is_dir():  # without it the job is done anew
+        shutil.copytree(earlier, out)
     done = subprocess.run(
         [sys.executable, "-m", "rocmatrix", "run", "--matrix", str(ROOT / "matrix.yaml"), "--out", str(out)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -58,7 +63,7 @@ def main_job(tmp_path_factory: pytest.TempPathFactory) -> MainJob:
     )
     assert done.returncode == 0, f"the main job ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     store = Store(out)
-    return MainJob(store=store, plan=store.read_plan(), seconds=time.monotonic() - started)
+    return MainJob(store=store, plan=store.read_plan())
 
 
 def _repository_plan() -> Plan:
