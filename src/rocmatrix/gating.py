@@ -15,9 +15,9 @@ from enum import StrEnum
 
 from rocmatrix.errors import ExitCode
 
-PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT = "plan", "build", "digests", "check", "check-gpu", "collect"
+PLAN, BUILD, CHECK, DIGESTS, CHECK_GPU, COLLECT = "plan", "build", "check", "digests", "check-gpu", "collect"
 RELEASE = "release"
-JOBS = (PLAN, BUILD, DIGESTS, CHECK, CHECK_GPU, COLLECT, RELEASE)
+JOBS = (PLAN, BUILD, CHECK, DIGESTS, CHECK_GPU, COLLECT, RELEASE)
 """Names of the jobs of the reusable workflow, in order."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}")

@@ -109,14 +109,12 @@ def test_of_a_fork_s_pull_request_a_failing_kernel_is_annotated_the_other_is_don
     assert "secretSECRETsecret" not in logs(found)
 
 
-GPU = CALLER.replace("MODE", "check").replace("{mode:", """{gpu-runner: '["self-hosted"]', mode:""")
+GPU = CALLER.replace("MODE", "release").replace("{mode:", """{gpu-runner: '["self-hosted"]', mode:""")
 MACHINE = """
 set -e
-begun=$(dirname "$0")/begun
-if [[ $1 == check && $3 == emulator ]]; then touch "$begun"; fi
 if [[ $1 != check || $3 != gpu ]]; then exec rocmatrix-itself "$@"; fi
-for _ in {1..300}; do [[ -e $begun ]] && break; sleep 0.2; done  # the job beside it has what was built
-# a machine of one's own on which somebody else is at home: it says that all is well, and puts another build in place
+# a machine of one's own on which somebody else is at home: it says that all is well, puts another build in place, and
+# its own record in place of the emulator's
 echo '{}' >"$(dirname "$(ls dist/units/*/build.json)")/check.json"
 changed=$(dirname "$0")/changed
 rm -rf "$changed" && cp -r dist "$changed" && echo "# evil" >>"$(ls "$changed"/units/*/payload/__init__.py | head -1)"
@@ -127,20 +125,26 @@ import artifacts
 from pathlib import Path
 artifacts._listed = lambda: []  # the service takes the name a second time, as it does after a deletion
 print("intruder:", artifacts.upload("unit-001-llvm-rocm7-1", [str(path) for path in Path().iterdir()], "error"))
+print("intruder:", artifacts.upload("unit-001-llvm-rocm7-1-check", ["plan.json", "units/*/check.json"], "error"))
 """
 
 
-def test_a_build_that_a_machine_of_one_s_own_puts_in_place_of_the_hosted_one_is_refused(tmp_path: Path) -> None:
+def test_a_build_and_a_record_that_a_machine_of_one_s_own_puts_in_place_of_the_hosted_ones_are_refused(
+    tmp_path: Path,
+) -> None:
     repository = write_kernel(tmp_path / "scale", "scale", caller=GPU, matrix=ONE_ROCM)
     folder = tmp_path / "evil"
     folder.mkdir()
     shutil.copyfile(STAND_INS / "artifacts.py", folder / "artifacts.py")
     (folder / "intrude.py").write_text(INTRUDER)
-    found = run(tmp_path, repository, machine=MACHINE.replace("ARTIFACTS", str(folder)))
-    assert "intruder: artifact unit-001-llvm-rocm7-1: " in found.said("GPU"), logs(found)
+    machine = MACHINE.replace("ARTIFACTS", str(folder))
+    found = run(tmp_path, repository, payload=push_of("v1.0.0"), machine=machine)
+    for name in ("unit-001-llvm-rocm7-1", "unit-001-llvm-rocm7-1-check"):
+        assert f"intruder: artifact {name}: " in found.said("GPU"), logs(found)
     assert found.results("digests") == found.results("check-gpu") == found.results("check") == ("success",), logs(found)
-    assert found.results("collect") == ("failure",), logs(found)
+    assert (found.results("collect"), found.results("release")) == (("failure",), ()), logs(found)
     assert "/parts/unit-001-llvm-rocm7-1: it was replaced or changed: its digest is sha256:" in found.said("Collect")
+    assert "is stated; so was 'unit-001-llvm-rocm7-1-check'" in found.said("Collect")
     assert found.results("gate") == ("failure",)
 
 

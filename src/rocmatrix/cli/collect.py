@@ -12,31 +12,27 @@ from rocmatrix.errors import ExitCode
 if TYPE_CHECKING:
     from rocmatrix.report.subject import Subject
 
+_PARTS = (
+    ("--from", "parts", "first merge these output folders of other machines into --out"),
+    (
+        "--emulated-from",
+        "emulated",
+        "as --checks-from, of machines with the emulator; what a GPU says of a unit counts only beside their record",
+    ),
+    ("--checks-from", "checks", "as --from, of machines that only check: nothing but their check.json is taken"),
+)
+"""Options that name output folders of other machines, what they are kept as, and what they mean."""
+
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
     add_reuse(parser)
-    parser.add_argument(
-        "--from",
-        dest="parts",
-        nargs="+",
-        action="extend",
-        type=named_path,
-        default=[],
-        metavar="DIR",
-        help="first merge these output folders of other machines into --out",
-    )
-    parser.add_argument(
-        "--checks-from",
-        dest="checks",
-        nargs="+",
-        action="extend",
-        type=named_path,
-        default=[],
-        metavar="DIR",
-        help="as --from, of machines that only check: nothing but their check.json is taken",
-    )
-    add_stated(parser, "--digests", "refuse a folder of --from that does not have its digest, or is not given")
+    for option, kept, shown in _PARTS:
+        parser.add_argument(
+            option, dest=kept, nargs="+", action="extend", type=named_path, default=[], metavar="DIR", help=shown
+        )
+    purpose = "refuse a folder of --from or --emulated-from that does not have its digest, or is not given"
+    add_stated(parser, "--digests", purpose)
 
 
 def execute(arguments: argparse.Namespace) -> ExitCode:
@@ -49,16 +45,17 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.project_listing import require_current_plan  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
 
-    if arguments.digests is not None and not arguments.parts:
+    if arguments.digests is not None and not (arguments.parts or arguments.emulated):
         raise UsageError("--digests says what folders of --from are, and there is none", fix="Give --from DIR too.")
-    if arguments.parts or arguments.checks:
+    parts = Parts(whole=arguments.parts, emulated=arguments.emulated, checks=arguments.checks)
+    if parts.folders:
         if arguments.digests is not None:
-            stated = read_stated(arguments.digests)
-            require_digests(arguments.parts, stated)
-            require_all(arguments.parts, stated)
-        parts, store = Parts(whole=arguments.parts, checks=arguments.checks), Store(arguments.out)
+            stated, hosted = read_stated(arguments.digests), (*parts.whole, *parts.emulated)
+            require_digests(hosted, stated)
+            require_all(hosted, stated)
+        store = Store(arguments.out)
         plan = plan_of(parts, store)
-        require_current_plan(plan, arguments.matrix, where=str((arguments.parts or arguments.checks)[0] / "plan.json"))
+        require_current_plan(plan, arguments.matrix, where=str(parts.folders[0] / "plan.json"))
         with store.exclusive(), reporter_of(arguments) as reporter:
             merge_parts(parts, store, reporter.emit)
     return present(arguments, pipeline.collect, then=_tell_later_jobs)

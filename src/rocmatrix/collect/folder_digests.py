@@ -40,8 +40,9 @@ def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
     """Refuse files and folders that are not what was stated of them.
 
     Raises:
-        InputError: nothing was stated of one, or its digest is another.
+        InputError: nothing was stated of one, or the digests of some are others; all those are named.
     """
+    others: list[tuple[Path, str]] = []
     for path in paths:
         (found,) = digests_of([path]).values()
         wanted = stated.get(_name(path))
@@ -49,8 +50,11 @@ def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
             what, fix = "no digest is stated for it", "It was not there when the digests were made: do not use it."
             raise InputError(what, where=str(path), fix=fix)
         if found != wanted:
-            what = f"it was replaced or changed: its digest is {found}, and {wanted} is stated"
-            raise InputError(what, where=str(path), fix="Do not use it; find out which job or machine wrote it.")
+            others.append((path, f"its digest is {found}, and {wanted} is stated"))
+    if others:
+        more = "".join(f"; so was {quote(_name(path))}" for path, _ in others[1:])
+        what = f"it was replaced or changed: {others[0][1]}{more}"
+        raise InputError(what, where=str(others[0][0]), fix="Do not use it; find out which job or machine wrote it.")
 
 
 def require_all(paths: Iterable[Path], stated: Mapping[str, str]) -> None:

@@ -27,6 +27,8 @@ _R = TypeVar("_R", AuditRecord, CheckRecord)
 _EVIDENCE = (Tested.UNTESTED, Tested.EMULATED, Tested.OTHER_GPU, Tested.MI300X)
 """From the weakest to the best."""
 
+_ON_A_GPU = (Tested.OTHER_GPU, Tested.MI300X)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
@@ -42,11 +44,18 @@ class Parts:
 
     Attributes:
         whole: builds, audits and checks are taken from these.
+        emulated: checks alone are, of machines with the emulator; no check on a GPU counts without one of them.
         checks: checks alone are.
     """
 
     whole: Sequence[Path] = ()
+    emulated: Sequence[Path] = ()
     checks: Sequence[Path] = ()
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (*self.whole, *self.emulated, *self.checks)
 
 
 def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
@@ -58,18 +67,19 @@ def merge_parts(parts: Parts, into: Store, emit: Emit) -> None:
     and the card repeat it.
 
     Raises:
-        InputError: a part is no output folder, has another plan, or another artifact of the same unit.
+        InputError: a part is no output folder, has another plan, or another artifact of the same unit; or a GPU's check
+            comes without that of the emulator.
     """
     plan = plan_of(parts, into)
-    whole, checks = [Store(part) for part in parts.whole], [Store(part) for part in parts.checks]
+    whole, emulated, checks = (list(map(Store, folders)) for folders in (parts.whole, parts.emulated, parts.checks))
     if not into.plan_path.is_file():
         into.write_plan(plan)
-    for part in (*whole, *checks):
+    for part in (*whole, *emulated, *checks):
         if not any(part.unit_folder(unit.id).is_dir() for unit in plan.units):
             said = "nothing is taken from it: it has no unit of the plan"
             emit(Notice(level="warning", message=said, where=str(part.root)))
     for unit in plan.units:
-        _merge_unit(unit, whole, checks, into, emit)
+        _merge_unit(unit, whole, _Checks(emulated=emulated, others=checks), into, emit)
 
 
 def plan_of(parts: Parts, into: Store) -> Plan:
@@ -78,12 +88,11 @@ def plan_of(parts: Parts, into: Store) -> Plan:
     Raises:
         InputError: one is no output folder, none has a plan, or two differ.
     """
-    folders = (*parts.whole, *parts.checks)
-    for part in folders:
+    for part in parts.folders:
         if not part.is_dir():
             fix = "Name the --out folders of other machines."
             raise InputError("this is no output folder", where=str(part), fix=fix)
-    stores = [store for store in (into, *map(Store, folders)) if store.plan_path.is_file()]
+    stores = [store for store in (into, *map(Store, parts.folders)) if store.plan_path.is_file()]
     if not stores:
         raise InputError("no part has a plan", where="--from", fix="Bring plan.json of the machine that planned.")
     plan = stores[0].read_plan()
@@ -94,7 +103,15 @@ def plan_of(parts: Parts, into: Store) -> Plan:
     return plan
 
 
-def _merge_unit(unit: Unit, whole: Sequence[Store], checked: Sequence[Store], into: Store, emit: Emit) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Checks:
+    """Where records of checks lie, apart from where units were built."""
+
+    emulated: Sequence[Store]
+    others: Sequence[Store]
+
+
+def _merge_unit(unit: Unit, whole: Sequence[Store], checks: _Checks, into: Store, emit: Emit) -> None:
     stores = [into, *whole]
     built = [_Found(store=store, record=record) for store in stores if (record := _build(store, unit, emit))]
     made = [found for found in built if found.record.artifact_digest is not None]
@@ -114,8 +131,22 @@ def _merge_unit(unit: Unit, whole: Sequence[Store], checked: Sequence[Store], in
     if (artifact := chosen.record.artifact_digest) is not None:
         for audit in list(_records(stores, unit, AuditRecord, artifact, emit))[:1]:
             into.write_record(audit)
-        if checks := list(_records((*stores, *checked), unit, CheckRecord, artifact, emit)):
-            into.write_record(document.with_texts(max(checks, key=_weight), bounded))
+        emulated = tuple(_records(checks.emulated, unit, CheckRecord, artifact, emit))
+        found = (*emulated, *_records((*stores, *checks.others), unit, CheckRecord, artifact, emit))
+        if checks.emulated:
+            _require_emulated(unit, emulated, found)
+        if found:
+            into.write_record(document.with_texts(max(found, key=_weight), bounded))
+
+
+def _require_emulated(unit: Unit, emulated: Sequence[CheckRecord], found: Sequence[CheckRecord]) -> None:
+    """Refuse what a GPU says of a unit of which the emulator says nothing, not even why it could not run it."""
+    if any(record.tested in _ON_A_GPU for record in found) and all(record.tested in _ON_A_GPU for record in emulated):
+        raise InputError(
+            "a GPU's record says that it was checked, and no machine that checks on the emulator says anything of it",
+            where=unit.id,
+            fix="Check it there too (`rocmatrix check --on emulator`), or find out who removed its record.",
+        )
 
 
 def _build(store: Store, unit: Unit, emit: Emit) -> BuildRecord | None:

@@ -36,6 +36,18 @@ def test_a_file_that_was_changed_or_added_is_told(part: Path, name: str) -> None
     assert refused.value.where == str(part)
 
 
+def test_all_that_were_replaced_are_named(part: Path, tmp_path: Path) -> None:
+    parts = [part, tmp_path / "parts/unit-001-llvm-check", tmp_path / "parts/unit-002-llvm"]
+    for each in parts[1:]:
+        each.mkdir()
+    stated = digests_of(parts)
+    for each in parts[:2]:
+        (each / "new").write_text("x")
+    with pytest.raises(InputError, match="it was replaced or changed: ") as refused:
+        require_digests(parts, stated)
+    assert refused.value.what.endswith(" is stated; so was 'unit-001-llvm-check'")
+
+
 def test_a_folder_that_was_not_there_then_is_told(part: Path) -> None:
     with pytest.raises(InputError, match="no digest is stated for it"):
         require_digests([part], {"unit-002-llvm": "sha256:0"})
@@ -112,9 +124,10 @@ def test_collect_refuses_a_folder_that_was_replaced_before_it_takes_anything(
     stated.write_text(json.dumps(digests_of([part])))
     (part / "units/a/payload/a.abi3.so").write_bytes(b"other code")
     out = tmp_path / "out"
-    assert main(["collect", "--out", str(out), "--from", str(part), "--digests", str(stated)]) == 2
-    assert "it was replaced or changed" in capsys.readouterr().err
-    assert not out.exists()
+    for option in ("--from", "--emulated-from"):
+        assert main(["collect", "--out", str(out), option, str(part), "--digests", str(stated)]) == 2
+        assert "it was replaced or changed" in capsys.readouterr().err
+        assert not out.exists()
     assert main(["collect", "--digests", str(stated)]) == 2
     assert "--digests says what folders of --from are, and there is none" in capsys.readouterr().err
 

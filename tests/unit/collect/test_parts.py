@@ -39,9 +39,9 @@ def into(tmp_path: Path) -> Store:
     return Store(tmp_path / "merged")
 
 
-def merge(into: Store, *parts: Path, checks: Sequence[Path] = ()) -> list[str]:
+def merge(into: Store, *parts: Path, checks: Sequence[Path] = (), emulated: Sequence[Path] = ()) -> list[str]:
     events: list[Event] = []
-    merge_parts(Parts(whole=parts, checks=checks), into, events.append)
+    merge_parts(Parts(whole=parts, emulated=emulated, checks=checks), into, events.append)
     return [event.message for event in events if isinstance(event, Notice)]
 
 
@@ -105,6 +105,51 @@ def test_the_best_evidence_is_kept_of_checks_that_come_without_the_payload(
     record = into.read_record(UNIT, CheckRecord)
     assert isinstance(record, CheckRecord)
     assert record.tested is Tested.MI300X
+
+
+@pytest.mark.parametrize("emulated", [Tested.EMULATED, Tested.UNTESTED])
+def test_a_gpu_s_record_counts_beside_what_the_emulator_says(machine: Machine, into: Store, emulated: Tested) -> None:
+    """Also where it says that it could not run the unit: that it was asked is what counts."""
+    built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
+    for project in (built, hosted, gpu):
+        project.build()
+    built.audit()
+    hosted.check(tested=emulated)
+    gpu.check(tested=Tested.MI300X)
+    assert merge(into, built.store.root, emulated=[check_only(hosted)], checks=[check_only(gpu)]) == []
+    record = into.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert record.tested is Tested.MI300X
+
+
+@pytest.mark.parametrize("said", ["nothing", "of a GPU", "of another artifact"])
+def test_a_gpu_s_record_without_that_of_the_emulator_is_refused(machine: Machine, into: Store, said: str) -> None:
+    built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
+    for project in (built, gpu):
+        project.build()
+    built.audit()
+    gpu.check(tested=Tested.MI300X)
+    if said == "of another artifact":
+        build_other_bytes(hosted)
+        hosted.check()
+    elif said == "of a GPU":
+        hosted.build()
+        hosted.check(tested=Tested.OTHER_GPU)
+    with pytest.raises(InputError, match="no machine that checks on the emulator says anything of it") as refused:
+        merge(into, built.store.root, emulated=[hosted.store.root], checks=[check_only(gpu)])
+    assert refused.value.where == UNIT
+
+
+def test_a_failure_on_the_emulator_is_kept_before_what_a_gpu_says(machine: Machine, into: Store) -> None:
+    built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
+    for project in (built, hosted, gpu):
+        project.build()
+    hosted.check(outcome=Outcome.FAILED)
+    gpu.check(tested=Tested.MI300X)
+    merge(into, built.store.root, emulated=[check_only(hosted)], checks=[check_only(gpu)])
+    record = into.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.EMULATED)
 
 
 def test_a_failed_check_is_kept_before_a_better_one_that_passed(machine: Machine, into: Store) -> None:
@@ -218,6 +263,7 @@ def test_what_is_no_part_or_has_another_plan_is_one_message(
         ([str(tmp_path)], "no part has a plan"),
         ([str(one.store.root), str(other.store.root)], "its plan is not that of"),
         ([str(one.store.root), "--checks-from", str(tmp_path / "nowhere")], "this is no output folder"),
+        ([str(one.store.root), "--emulated-from", str(other.store.root)], "its plan is not that of"),
         ([str(one.store.root), "--checks-from", str(other.store.root)], "its plan is not that of"),
     ):
         assert main(["collect", *out, "--from", *parts]) == ExitCode.INPUT

@@ -1,54 +1,70 @@
-"""Which artifacts of a run are taken as builds: those that the plan's rows name, whatever else a machine uploaded."""
+"""Which artifacts of a run are taken as what: those that the plan's rows name, whatever else a machine uploaded."""
 
 import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.unit.workflows.rules import WORKFLOWS, read
 
 STAND_IN = """#!/bin/sh
+test "$1" = digest || cat >/dev/null
 printf '%s\\n' "$@"
 """
 
 
-def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str]]:
-    """Run the step as it stands with these artifacts, and return the options that `rocmatrix` got."""
-    for name in artifacts:
-        (tmp_path / "temp/parts" / name).mkdir(parents=True)
-    program = tmp_path / "bin/rocmatrix"
+def run_step(folder: Path, job: str, name: str, *artifacts: str, **variables: str) -> list[str]:
+    """Run a step of build-kernel.yml as it stands with these artifacts, and return the words that `rocmatrix` got."""
+    for artifact in artifacts:
+        (folder / "temp/parts" / artifact).mkdir(parents=True)
+    program = folder / "bin/rocmatrix"
     program.parent.mkdir()
     program.write_text(STAND_IN)
     program.chmod(0o755)
     jobs = read(next(path for path in WORKFLOWS if path.name == "build-kernel.yml")).jobs
-    (step,) = [step for step in jobs["collect"]["steps"] if step.get("id") == "collect"]
-    variables = {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "MATRIX": "matrix.yaml",
-        "ROWS": rows,
-        "DIGESTS": "{}",
-        "RUNNER_TEMP": "temp",
-    }
+    (step,) = [step for step in jobs[job]["steps"] if step["name"] == name]
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-        cwd=tmp_path,
-        env=variables,
+        cwd=folder,
+        env={"PATH": f"{program.parent}:{os.environ['PATH']}", "RUNNER_TEMP": "temp", **variables},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=60,
     )
-    words = done.stdout.splitlines()
+    return [*done.stdout.splitlines(), *([f"exit {done.returncode}"] if done.returncode else [])]
+
+
+def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str]]:
+    """Run the step as it stands with these artifacts, and return the options that `rocmatrix` got."""
+    words = run_step(tmp_path, "collect", "Collect", *artifacts, ROWS=rows, MATRIX="matrix.yaml", DIGESTS="{}")
     assert words[:3] == ["collect", "--matrix", "matrix.yaml"]
     assert words[-2:] == ["--digests", "-"]
     return list(zip(words[3:-2:2], words[4:-2:2], strict=True))
 
 
-def test_builds_are_taken_from_the_rows_of_the_plan_alone(tmp_path: Path) -> None:
-    artifacts = ("unit-a", "unit-b", "unit-a-check", "unit-a-gpu", "unit-evil", "unit-a b", "unit-*", "unit-")
-    options = {name: option for option, name in collected(tmp_path, "a b c", *artifacts)}
-    assert options.keys() == {f"temp/parts/{name}" for name in artifacts}
-    assert {name for name, option in options.items() if option == "--from"} == {
-        "temp/parts/unit-a",
-        "temp/parts/unit-b",
+def test_builds_and_the_emulator_s_records_are_taken_from_the_rows_of_the_plan_alone(tmp_path: Path) -> None:
+    artifacts = ("unit-a", "unit-b", "unit-a-check", "unit-a-gpu", "unit-evil", "unit-evil-check", "unit-a b", "unit-*")
+    options = {name.removeprefix("temp/parts/"): option for option, name in collected(tmp_path, "a b c", *artifacts)}
+    assert options == {
+        **dict.fromkeys(artifacts, "--checks-from"),
+        **dict.fromkeys(("unit-a", "unit-b"), "--from"),
+        "unit-a-check": "--emulated-from",
     }
-    assert set(options.values()) == {"--from", "--checks-from"}
+
+
+def test_digests_are_stated_of_what_was_built_and_of_what_the_emulator_recorded(tmp_path: Path) -> None:
+    artifacts = ("unit-a", "unit-a-check", "unit-b", "unit-a-gpu", "unit-evil")
+    words = run_step(tmp_path, "digests", "Digests", *artifacts, ROWS="a b c")
+    assert words == ["digest", *(f"temp/parts/{name}" for name in ("unit-a", "unit-a-check", "unit-b"))]
+
+
+@pytest.mark.parametrize(("attempt", "passes"), [("1", True), ("2", False)])
+def test_no_digest_is_stated_of_what_an_earlier_attempt_left(tmp_path: Path, attempt: str, *, passes: bool) -> None:
+    """A job that is run again alone, after a machine with a GPU had a part, would state what that may have left."""
+    said = run_step(
+        tmp_path, "digests", "No machine of one's own had a part before", PLANNED="1", GITHUB_RUN_ATTEMPT=attempt
+    )
+    assert (said == []) is passes
+    assert passes or (said[0].endswith("run all jobs again"), said[1]) == (True, "exit 3")

@@ -118,15 +118,18 @@ def test_a_release_asks_for_the_success_of_everything_before_it() -> None:
 
 def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybody_compares() -> None:
     jobs = kernel().jobs
-    assert jobs["digests"]["runs-on"] == "ubuntu-24.04"
-    assert set(jobs["digests"]["needs"]) == {"plan", "build"}
-    for later in ("check", "check-gpu"):
-        steps = jobs[later]["steps"]
-        (got,) = [at for at, step in enumerate(steps) if "actions/download-artifact@" in step.get("uses", "")]
-        assert "rocmatrix digest --check -" in steps[got + 1]["run"]
-        assert steps[got + 1]["env"]["DIGESTS"] == "${{ needs.digests.outputs.digests }}"
-        assert steps[got]["with"]["path"] != "dist"
-    for later in ("check", "check-gpu", "collect"):
+    hosted = {"plan", "build", "check"}
+    assert {name: jobs[name]["runs-on"] for name in ("check", "digests")} == dict.fromkeys(
+        ("check", "digests"), "ubuntu-24.04"
+    )
+    assert set(jobs["digests"]["needs"]) == hosted
+    assert set(jobs["check"]["needs"]) <= hosted
+    steps = jobs["check-gpu"]["steps"]
+    (got,) = [at for at, step in enumerate(steps) if "actions/download-artifact@" in step.get("uses", "")]
+    assert "rocmatrix digest --check -" in steps[got + 1]["run"]
+    assert steps[got + 1]["env"]["DIGESTS"] == "${{ needs.digests.outputs.digests }}"
+    assert steps[got]["with"]["path"] != "dist"
+    for later in ("check-gpu", "collect"):
         assert "digests" in jobs[later]["needs"]
         assert "needs.digests.result == 'success'" in jobs[later]["if"]
     (collect,) = [step for step in jobs["collect"]["steps"] if step.get("id") == "collect"]
@@ -140,9 +143,10 @@ def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybod
         assert steps[got + 1]["env"]["SET"].endswith(".outputs.set }}")
 
 
-def test_a_machine_of_one_s_own_has_no_part_before_all_is_built_so_that_a_rerun_states_no_digest_after_it() -> None:
+def test_a_machine_of_one_s_own_has_no_part_before_all_is_built_and_checked() -> None:
+    """Who runs what failed again lets `digests` run again: over what no such machine could have put in place."""
     asked = " ".join(kernel().jobs["check-gpu"]["if"].split())
-    assert "&& needs.build.result == 'success' &&" in asked
+    assert "&& needs.build.result == 'success' && needs.check.result == 'success' &&" in asked
     assert "failure" not in asked
     assert "||" not in asked.replace("(inputs.mode == 'check' || inputs.mode == 'release')", "")
 
