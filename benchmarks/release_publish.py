@@ -84,14 +84,18 @@ def plan() -> Plan:
 
 
 def write_variants(folder: Path, made: Plan) -> None:
-    """Write 40 variants of four files each; binaries of random bytes."""
+    """Write 40 variants of four files each, all of other bytes each time.
+
+    So it is after a change of the sources: their digest is in names and in the metadata.
+    """
+    uid = os.urandom(4).hex()
     for unit in made.units:
         place = folder / "build" / unit.variant
         place.mkdir(parents=True)
-        (place / "__init__.py").write_text(f"from ._ops import ops  # {unit.variant}\n")
-        (place / "_ops.py").write_text("ops = None\n")
+        (place / "__init__.py").write_text(f"from ._ops import ops  # {unit.variant} {uid}\n")
+        (place / "_ops.py").write_text(f"ops = None  # {uid}\n")
         (place / "_scale.abi3.so").write_bytes(os.urandom(BINARY))
-        metadata = {"id": "_scale", "name": "scale", "version": 2, "license": "mit", "python-depends": []}
+        metadata = {"id": f"_scale_{uid}", "name": "scale", "version": 2, "license": "mit", "python-depends": []}
         metadata |= {"backend": {"type": "rocm", "archs": ["gfx942"]}, "rocmatrix": {"variant": unit.variant}}
         (place / "metadata.json").write_text(json.dumps(metadata))
 

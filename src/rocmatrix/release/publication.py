@@ -1,7 +1,7 @@
 """One release onto one Hub: stage, verify, promote, compare, tag, card, clean.
 
-Each step looks at the Hub first and acts only on what is missing there, so that a release that was killed, whose
-answers were lost or whose machine is gone is simply run again. Until the promotion nothing that users load has changed;
+Each step acts only on what is missing on the Hub, under a condition that the Hub holds, and after a failure looks there
+before it acts again: a release that was killed, whose answers were lost or whose machine is gone is simply run again. Until the promotion nothing that users load has changed;
 the promotion is one commit; the tag comes after.
 """
 
@@ -66,6 +66,7 @@ class Publication:
             try:
                 return self._run()
             except MovedError as err:
+                self._view.begin_again()
                 self._tell(f"somebody else changed {self._view.repository} meanwhile ({err}); beginning again")
         raise ReleaseError(
             f"{self._view.repository} is changed by others again and again",
@@ -83,13 +84,14 @@ class Publication:
         if not self._wanted.release.preliminary:
             self._card()
             self._clean()
+        self._view.require_shown()
         return Released(commit=head, already=tagged is not None)
 
     def _repository(self) -> References:
         view = self._view
 
         def look() -> References | None:
-            found = view.hub.references(view.repository)
+            found = view.look()
             return found if found and MAIN in found.branches else None  # a git host makes repositories without a branch
 
         def make() -> None:
@@ -128,8 +130,10 @@ class Publication:
     def _base(self, references: References) -> _Base:
         inherited = self._wanted.branch not in references.branches
         commit = references.branches[MAIN if inherited else self._wanted.branch]
-        ours = self._view.our_variants(commit)
-        return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=ours)
+        return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=self._our_variants(commit))
+
+    def _our_variants(self, commit: str) -> tuple[str, ...]:
+        return self._view.our_variants(commit, here=self._wanted.expectations.content.files)
 
     def _change(self, base: _Base, *, where: str) -> Change:
         content = self._wanted.expectations.content
@@ -155,9 +159,9 @@ class Publication:
 
         def act() -> None:
             if staging in view.references().branches:
-                view.hub.delete_branch(view.repository, staging)
-            view.hub.create_branch(view.repository, staging, base.commit)
-            view.hub.commit(view.repository, staging, todo, parent=base.commit)
+                view.delete_branch(staging)
+            view.create_branch(staging, base.commit)
+            view.commit(staging, todo, parent=base.commit)
 
         self._tell(f"staging {len(todo.additions)} files on {staging}")
         head = view.persistence.ensure(f"the branch {staging}", look, act)
@@ -190,9 +194,9 @@ class Publication:
 
         def act() -> None:
             if base.inherited:
-                view.hub.create_branch(view.repository, branch, staged)
+                view.create_branch(branch, staged)
             else:
-                view.hub.commit(view.repository, branch, todo, parent=base.commit)
+                view.commit(branch, todo, parent=base.commit)
 
         self._tell(f"promoting to {branch}")
         head = view.persistence.ensure(f"the branch {branch}", look, act)
@@ -211,7 +215,7 @@ class Publication:
             return found
 
         def act() -> None:
-            view.hub.create_tag(view.repository, tag, head, self._wanted.message)
+            view.create_tag(tag, head, self._wanted.message)
 
         self._tell(f"tagging {head[:12]} as {tag}")
         view.persistence.ensure(f"the tag {tag}", look, act)
@@ -224,7 +228,7 @@ class Publication:
             ReleaseError: it says how the two differ.
         """
         content = self._wanted.expectations.content
-        difference = compare(content.files, self._view.tree(tagged), inside=self._view.our_variants(tagged))
+        difference = compare(content.files, self._view.tree(tagged), inside=self._our_variants(tagged))
         if difference:
             raise ReleaseError(
                 f"{self._wanted.release.tag} was released with other content: the Hub {difference}",
@@ -241,7 +245,7 @@ class Publication:
 
         def act() -> None:
             main = view.references().branches[MAIN]
-            view.hub.commit(view.repository, MAIN, self._on_main(main), parent=main)
+            view.commit(MAIN, self._on_main(main), parent=main)
 
         self._journal.done(Step.CARD, view.persistence.ensure("the card", look, act))
 
@@ -262,7 +266,7 @@ class Publication:
         cards = {} if shown else {CARD: card}
         if not wanted.builds_on_main or any(each.major == wanted.release.major for each in later):
             return Change(additions=cards, deletions=(), message=message)
-        base = _Base(commit=main, tree=view.tree(main), inherited=False, ours=view.our_variants(main))
+        base = _Base(commit=main, tree=view.tree(main), inherited=False, ours=self._our_variants(main))
         builds = self._change(base, where=MAIN)
         return replace(builds, additions={**builds.additions, **cards}, message=message)
 
@@ -272,7 +276,5 @@ class Publication:
         def look() -> bool | None:
             return True if staging not in view.references().branches else None
 
-        view.persistence.ensure(
-            "removing the staging branch", look, lambda: view.hub.delete_branch(view.repository, staging)
-        )
+        view.persistence.ensure("removing the staging branch", look, lambda: view.delete_branch(staging))
         self._journal.done(Step.CLEAN, "")

@@ -18,7 +18,7 @@ from rocmatrix.metadata import METADATA_NAME, SIGNATURE_NAME
 from rocmatrix.release.content import Content
 from rocmatrix.release.hub import TransientError
 from rocmatrix.release.publication import Wanted
-from rocmatrix.release.trees import BUILD, LocalFile, file_of
+from rocmatrix.release.trees import BUILD, file_of
 from rocmatrix.release.view import View
 from rocmatrix.signatures.model import MetadataSigner, Signer, SigningError, Verdict
 
@@ -118,7 +118,7 @@ def sign_wanted(wanted: Wanted, view: View, signing: Signing, tell: Tell) -> Wan
     Raises:
         ReleaseError: a signature cannot be made, or one in the output folder is not good.
     """
-    references = view.persistence.ask("branches and tags", lambda: view.hub.references(view.repository))
+    references = view.look()
     if references and wanted.release.tag in references.tags:
         return wanted
     heads = [references.branches.get(name) for name in (wanted.staging, wanted.branch)] if references else []
@@ -141,9 +141,9 @@ class _Task:
         made = 0
         for variant in self.content.variants:
             path = f"{BUILD}/{variant}/{SIGNATURE_NAME}"
-            metadata = self._bytes(self.content.files[f"{BUILD}/{variant}/{METADATA_NAME}"])
+            metadata = self.content.files[f"{BUILD}/{variant}/{METADATA_NAME}"].read()
             if path in files:
-                self._require_good(path, self._bytes(files[path]), metadata)
+                self._require_good(path, files[path].read(), metadata)
                 continue
             found = self._published(variant, path, metadata, commits)
             if found is None and self.signing.signer is not None:
@@ -154,9 +154,6 @@ class _Task:
         if made:
             self.tell(f"signed {made} of {len(self.content.variants)} variants")
         return replace(self.content, files=files)
-
-    def _bytes(self, file: LocalFile) -> bytes:
-        return file.source.read_bytes() if file.source is not None else file.content or b""
 
     def _require_good(self, path: str, bundle: bytes, metadata: bytes) -> None:
         """Refuse a signature that somebody put into the output folder and that is not good."""

@@ -49,6 +49,14 @@ class LocalFile:
     source: Path | None = None
     content: bytes | None = None
 
+    def read(self) -> bytes:
+        """Return its bytes.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self.source.read_bytes() if self.source is not None else self.content or b""
+
     def matches(self, file: HubFile | None) -> bool:
         """Whether the Hub has these very bytes, in git or in LFS."""
         if file is None or file.size != self.size:

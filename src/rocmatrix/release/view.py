@@ -1,17 +1,25 @@
-"""A repository on a Hub as a release looks at it: questions are repeated while the Hub fails, commits are read once."""
+"""A repository on a Hub as a release sees it: questions are repeated while the Hub fails, nothing is asked twice.
+
+Commits and blobs are named by their content, so what is known of them is never stale. Branches and tags are known from
+the last look and from the changes that the Hub accepted since; whatever goes wrong makes that void, and the next
+question about them goes to the Hub. A change is safe on what is known: each is made under a condition that the Hub
+itself holds (a parent, a name that is free), and where somebody else was first it is refused.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.metadata import METADATA_NAME
-from rocmatrix.release.hub import Hub, References
+from rocmatrix.release.hub import Change, Hub, References, TransientError
+from rocmatrix.release.known import KnownReferences
 from rocmatrix.release.persistence import GiveUp, Patience, Persistence, SystemClock, stopped, unreachable
-from rocmatrix.release.trees import BUILD, Tree, variants_of
+from rocmatrix.release.trees import BUILD, LocalFile, Tree, file_of, variants_of
 
 _OUR_BLOCK = "rocmatrix"
 
@@ -30,14 +38,24 @@ class View:
     persistence: Persistence
     repository: str
     _trees: dict[str, Tree] = field(default_factory=dict, repr=False)
+    _contents: dict[str, bytes] = field(default_factory=dict, repr=False)
+    _known: KnownReferences = field(default_factory=KnownReferences, repr=False)
+
+    # -- branches and tags ---------------------------------------------------------------------------------------
+
+    def look(self) -> References | None:
+        """Ask the Hub for branches and tags; ``None`` if there is no such repository."""
+        found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
+        self._known.take(found)
+        return found
 
     def references(self) -> References:
-        """Return branches and tags as they are now.
+        """Return branches and tags as they are known: the Hub is asked only if nothing is.
 
         Raises:
             ReleaseError: the repository does not exist.
         """
-        found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
+        found = self._known.now or self.look()
         if found is None:
             fix = "Look at general.hub.repo-id in build.toml; a private repository needs a token that may read it."
             raise ReleaseError("there is no such repository", where=self.repository, fix=fix)
@@ -49,11 +67,68 @@ class View:
         Raises:
             InputError: the repository that was named does not exist.
         """
-        found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
+        found = self._known.now or self.look()
         if found is None:
             fix = "Check the name; a private one needs a token that may read it (`hf auth login`, or HF_TOKEN)."
             raise InputError("the Hub has no such kernel, or does not show it", where=self.repository, fix=fix)
         return found
+
+    def begin_again(self) -> None:
+        """Forget all about branches and tags: somebody else has changed them."""
+        self._known.forget()
+
+    def require_shown(self) -> None:
+        """Wait until the Hub shows what it accepted: all branches and tags that were changed here.
+
+        Raises:
+            RocmatrixError: it does not, as long as patience goes.
+        """
+        if not self._known.changed:
+            return
+
+        def look() -> None:
+            behind = self._known.behind(self.hub.references(self.repository))
+            if behind:
+                raise TransientError(f"the Hub accepted it, and does not show it yet: {', '.join(behind)}")
+
+        self.persistence.ask("branches and tags", look)
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def create_branch(self, branch: str, commit: str) -> None:
+        """Let a new branch begin at a commit."""
+        with self._changing():
+            self.hub.create_branch(self.repository, branch, commit)
+        self._known.move_branch(branch, commit)
+
+    def delete_branch(self, branch: str) -> None:
+        """Delete a branch."""
+        with self._changing():
+            self.hub.delete_branch(self.repository, branch)
+        self._known.move_branch(branch, None)
+
+    def create_tag(self, tag: str, commit: str, message: str) -> None:
+        """Tag a commit."""
+        with self._changing():
+            self.hub.create_tag(self.repository, tag, commit, message)
+        self._known.add_tag(tag, commit)
+
+    def commit(self, branch: str, change: Change, *, parent: str) -> None:
+        """Commit to a branch whose head is ``parent``."""
+        with self._changing():
+            head = self.hub.commit(self.repository, branch, change, parent=parent)
+        self._known.move_branch(branch, head)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What is known of branches and tags is void once a change did not end well: it may have been made."""
+        try:
+            yield
+        except BaseException:
+            self._known.doubt()
+            raise
+
+    # -- files ---------------------------------------------------------------------------------------------------
 
     def tree(self, commit: str) -> Tree:
         """Return all files of a commit."""
@@ -63,25 +138,43 @@ class View:
 
     def read(self, commit: str, path: str) -> bytes:
         """Return the bytes of a small file of a commit; nothing if it has none."""
-        if path not in self.tree(commit):
-            return b""
-        return self.persistence.ask(path, lambda: self.hub.read(self.repository, commit, [path]))[path]
+        return self._read(commit, [path]).get(path, b"")
+
+    def _read(self, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the bytes of those small files that a commit has; blobs that were read before are not asked for."""
+        tree = self.tree(commit)
+        there = [path for path in paths if path in tree]
+        lacking = {tree[path].oid: path for path in there if tree[path].oid not in self._contents}
+        if lacking:
+            what = next(iter(lacking.values())) if len(lacking) == 1 else f"{len(lacking)} small files"
+            wanted = tuple(lacking.values())
+            found = self.persistence.ask(what, lambda: self.hub.read(self.repository, commit, wanted))
+            self._contents.update((oid, found[path]) for oid, path in lacking.items())
+        return {path: self._contents[tree[path].oid] for path in there}
 
     def download(self, commit: str, paths: Iterable[str], folder: Path) -> None:
         """Fetch files of a commit anew."""
         wanted = tuple(paths)
         self.persistence.ask("files", lambda: self.hub.download(self.repository, commit, wanted, folder))
 
-    def our_variants(self, commit: str) -> tuple[str, ...]:
+    def our_variants(self, commit: str, *, here: Mapping[str, LocalFile] | None = None) -> tuple[str, ...]:
         """Return the variants of a commit whose metadata has our block; all others are other people's.
 
         Metadata that cannot be read is not ours to replace.
+
+        Args:
+            commit: which one.
+            here: path -> file of this machine; metadata of the same bytes is read here and not on the Hub.
         """
         tree = self.tree(commit)
         paths = [path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree]
-        if not paths:
-            return ()
-        found = self.persistence.ask("metadata", lambda: self.hub.read(self.repository, commit, paths))
+        for path in paths:
+            file = here.get(path) if here else None
+            if file is not None and file.matches(tree[path]):
+                content = file.read()
+                if file_of(content).matches(tree[path]):  # nobody wrote to it since it was hashed
+                    self._contents[tree[path].oid] = content
+        found = self._read(commit, paths)
         return tuple(path.split("/")[1] for path in paths if _has_our_block(found[path]))
 
 

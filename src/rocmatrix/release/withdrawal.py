@@ -62,9 +62,13 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
             tags = {each.tag for each in withdrawn}
             if view.our_variants(view.references().branches[MAIN]):  # a release was asked to put its builds there, too
                 _restore(view, kernel, tag, tags, tell, branch=MAIN)
-            return _restore(view, kernel, tag, tags, tell, branch=f"v{kernel.version}")
+            restored = _restore(view, kernel, tag, tags, tell, branch=f"v{kernel.version}")
+            view.require_shown()
         except MovedError as err:
+            view.begin_again()
             tell(f"somebody else changed {view.repository} meanwhile ({err}); beginning again")
+        else:
+            return restored
     raise ReleaseError(f"{view.repository} is changed by others again and again", fix="Run it again later.")
 
 
@@ -87,7 +91,7 @@ def _note(view: View, withdrawal: Withdrawal, tell: Callable[[str], None]) -> tu
         main = view.references().branches[MAIN]
         additions = wanted(main)[1]
         todo = Change(additions=additions, deletions=(), message=f"Withdraw {withdrawal.tag}\n\n{withdrawal.reason}")
-        view.hub.commit(view.repository, MAIN, todo, parent=main)
+        view.commit(MAIN, todo, parent=main)
 
     tell(f"the card says that {withdrawal.tag} is withdrawn")
     return view.persistence.ensure("the list of withdrawn releases", look, act)
@@ -120,9 +124,7 @@ def _restore(
             return now
 
         tell(f"{branch} goes back to {previous or 'what it was before the first release'}")
-        commit = view.persistence.ensure(
-            f"the branch {branch}", look, lambda: view.hub.commit(view.repository, branch, todo, parent=head)
-        )
+        commit = view.persistence.ensure(f"the branch {branch}", look, lambda: view.commit(branch, todo, parent=head))
     return Withdrawn(tag=tag, branch=branch, restored=previous, commit=commit, changed=True)
 
 
