@@ -1,8 +1,8 @@
 """One release onto one Hub: stage, verify, promote, compare, tag, card, clean.
 
 Each step acts only on what is missing on the Hub, under a condition that the Hub holds, and after a failure looks there
-before it acts again: a release that was killed, whose answers were lost or whose machine is gone is simply run again. Until the promotion nothing that users load has changed;
-the promotion is one commit; the tag comes after.
+before it acts again: a release that was killed, whose answers were lost or whose machine is gone is simply run again.
+Until the promotion nothing that users load has changed; the promotion is one commit; the tag comes after.
 """
 
 from __future__ import annotations
