@@ -7,11 +7,9 @@ import io
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,9 +27,9 @@ from rocmatrix.images.recipe import Recipe
 from rocmatrix.images.registry import pull, push
 from tests.system.docker_bed import SUITES, Bed, debian_recipe
 from tests.system.image_recipes import make_recipe
+from tests.system.image_registry import running_registry
 
 ROOT = Path(__file__).parents[2]
-REGISTRY_SECONDS = 30.0
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 PASSWORD = "planted-7f3a9c"  # noqa: S105 - looked for in images
 TRY_HIP = "#include <hip/hip_runtime.h>\n__global__ void add(float* a) { a[threadIdx.x] += 1; }\n"
@@ -260,30 +258,8 @@ def _foreign_image(reference: str) -> bytes:
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real registry (Debian's docker-registry) on this machine, with nothing in it."""
-    program = shutil.which("docker-registry")
-    if program is None:
-        pytest.skip("there is no docker-registry")
-    folder = tmp_path_factory.mktemp("registry")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    configuration = folder / "config.yml"
-    configuration.write_text(
-        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\nhttp: {{addr: '127.0.0.1:{port}'}}\n"
-    )
-    with subprocess.Popen(
-        (program, "serve", str(configuration)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        deadline = time.monotonic() + REGISTRY_SECONDS
-        while True:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None, "docker-registry ended"
-            assert time.monotonic() < deadline, "docker-registry does not answer"
-            time.sleep(0.1)
-        yield f"127.0.0.1:{port}/rocmatrix"
-        process.terminate()
+    with running_registry(tmp_path_factory.mktemp("registry")) as host:
+        yield f"{host}/rocmatrix"
 
 
 def test_an_image_is_pushed_by_digest_and_pulled_instead_of_built(
