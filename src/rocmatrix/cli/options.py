@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -52,6 +52,22 @@ class Parser(argparse.ArgumentParser):
             UsageError: always.
         """
         raise UsageError(message, fix=f"Run `{self.prog} --help` for what is accepted.")
+
+    def parse_known_args(  # type: ignore[override]  # one signature for argparse's three
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse; words behind an option belong to a last argument that takes any number, as those before it do.
+
+        argparse gives such an argument what stands before the first option, and calls the rest unrecognized
+        (`images pin --upgrade almalinux`; https://docs.python.org/3/library/argparse.html#intermixed-parsing).
+        """
+        found, rest = super().parse_known_args(args, namespace)
+        last = next((action for action in reversed(self._actions) if not action.option_strings), None)
+        if last is None or last.nargs != "*" or any(word.startswith("-") for word in rest):
+            return found, rest
+        convert = last.type if callable(last.type) else str
+        setattr(found, last.dest, [*getattr(found, last.dest), *map(convert, rest)])
+        return found, []
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

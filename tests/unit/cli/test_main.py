@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.cli import main as main_module
-from rocmatrix.cli.main import VERBS, main
-from rocmatrix.cli.options import Verb
+from rocmatrix.cli.main import VERBS, main, make_parser
+from rocmatrix.cli.options import UsageError, Verb
 from rocmatrix.errors import (
     AuditError,
     BenchError,
@@ -295,3 +295,22 @@ def test_an_empty_path_is_none(words: list[str], capsys: pytest.CaptureFixture[s
 def test_no_words_at_all_are_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == ExitCode.INPUT
     assert "VERB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "found"),
+    [
+        (["images", "pin", "--upgrade", "almalinux", "debian"], "recipe", ["almalinux", "debian"]),
+        (["images", "pin", "almalinux", "--upgrade", "debian"], "recipe", ["almalinux", "debian"]),
+        (["images", "list", "--json"], "recipe", []),
+        (["digest", "a", "--check", "stated.json", "b"], "paths", [Path("a"), Path("b")]),
+    ],
+)
+def test_words_on_both_sides_of_an_option_are_taken(words: list[str], name: str, found: list[object]) -> None:
+    assert getattr(make_parser().parse_args(words), name) == found
+
+
+@pytest.mark.parametrize("words", [["gate", "--mode", "plan", "--results", "-", "more"], ["images", "pin", "-x", "a"]])
+def test_a_word_that_nothing_takes_is_refused_by_name(words: list[str]) -> None:
+    with pytest.raises(UsageError, match=f"unrecognized arguments: .*{words[-1]}"):
+        make_parser().parse_args(words)
