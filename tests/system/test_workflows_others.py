@@ -115,9 +115,20 @@ jobs:
     needs: download
     runs-on: ubuntu-24.04
     steps:
-      - run: echo 1 >file
+      - run: echo 4 >file
       - uses: actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a
-        with: {name: one, path: file}
+        with: {name: one, path: file, overwrite: "${{ github.run_attempt > 1 }}"}
+  replace:
+    needs: again
+    if: always()
+    runs-on: ubuntu-24.04
+    steps:
+      - run: echo 5 >file
+      - uses: actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a
+        with: {name: one, path: file, overwrite: true}
+      - uses: actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c
+        with: {name: one, path: now}
+      - run: test "$(cat now/file)" = 5
   missing:
     needs: download
     runs-on: ubuntu-24.04
@@ -132,6 +143,7 @@ def test_the_stand_ins_of_artifacts_lay_files_out_as_the_real_ones_and_refuse_a_
     found = run(tmp_path, repository)
     assert found.results("upload") == found.results("download") == ("success",), logs(found)
     assert found.results("again") == found.results("missing") == ("failure",)
+    assert found.results("replace") == ("success",)
     assert "an artifact with this name already exists on the workflow run: one" in found.said("again")
     assert "Artifact not found for name: three" in found.said("missing")
 

@@ -63,6 +63,8 @@ def run(
     machine: str | None = None,
     programs: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
+    name: str = SOURCE,
+    token: str = "",
 ) -> ActRun:
     """Run a repository's workflow for an event, without a Hub.
 
@@ -75,14 +77,16 @@ def run(
         machine: a shell script in front of ``rocmatrix``; the command itself is ``rocmatrix-itself`` then.
         programs: name -> text of further programs.
         variables: of every step.
+        name: what the repository is called on GitHub.
+        token: of the jobs, as ``github.token``.
     """
-    stage = set_stage(repository / ".github/workflows/release.yml", folder / "run", name=SOURCE)
+    stage = set_stage(repository / ".github/workflows/release.yml", folder / "run", name=name)
     if machine is not None:
         put_before_rocmatrix(stage, machine)
-    for name, text in (programs or {}).items():
-        put_program(stage, name, text)
+    for program, text in (programs or {}).items():
+        put_program(stage, program, text)
     errand = stage.errand(event=event, payload=payload or {"ref": "refs/heads/main"}, variables=variables or {})
-    return run_act(replace(errand, job=job, seconds=SECONDS))
+    return run_act(replace(errand, job=job, token=token, seconds=SECONDS))
 
 
 def put_before_rocmatrix(stage: Stage, script: str) -> None:

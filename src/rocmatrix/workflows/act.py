@@ -51,6 +51,7 @@ class Errand:
         folders: where each repository of actions lies.
         variables: of the environment of every step.
         scratch: a folder for everything that act writes.
+        token: of the job, as ``github.token``; a secret.
         job: run this job alone, with what it needs; ``None`` for all.
         seconds: wall time after which it is ended.
     """
@@ -62,6 +63,7 @@ class Errand:
     folders: Mapping[Used, Path]
     variables: Mapping[str, str]
     scratch: Path
+    token: str = field(default="", repr=False)
     job: str | None = None
     seconds: float = 3600.0
 
@@ -131,6 +133,7 @@ def run_act(errand: Errand, say: Callable[[JobRun], None] = lambda _: None) -> A
     (home / ".config/act/actrc").touch()  # without it act asks which image it shall take
     (errand.scratch / "event.json").write_text(json.dumps(errand.payload), encoding="utf-8")
     _write_variables(errand.scratch / "variables", errand.variables)
+    _write_variables(errand.scratch / "secrets", {"GITHUB_TOKEN": errand.token} if errand.token else {})
     started = time.monotonic()
     exit_code = _follow([str(find_act()), errand.event, *_options(errand, artifacts)], errand, home, reader)
     seconds = time.monotonic() - started
@@ -209,6 +212,7 @@ class _Reader:
 def _options(errand: Errand, artifacts: Path) -> Iterator[str]:
     yield from ("--workflows", str(errand.workflow), "--eventpath", str(errand.scratch / "event.json"))
     yield from ("--json", "--pull=false", "--no-cache-server", "--env-file", str(errand.scratch / "variables"))
+    yield from ("--secret-file", str(errand.scratch / "secrets"))
     yield from ("--artifact-server-path", str(artifacts), "--artifact-server-addr", "127.0.0.1")
     yield from ("--artifact-server-port", str(_free_port()))
     yield from ("--remote-name", GITHUB_REMOTE)

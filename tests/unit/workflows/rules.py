@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github/actions").glob("*/action.yml"))
 PINS = tomllib.loads((ROOT / ".github/pins.toml").read_text(encoding="utf-8"))
+_VALUES = {"$MODE": "check"}
+"""Variables in commands whose values have to be among some."""
+
 _USES = re.compile(r"^\s*(?:-\s+)?uses:\s*(?P<what>\S+)(?:\s+#\s*(?P<comment>.*))?$", re.MULTILINE)
 _NOT_IN_A_RELEASE = "${{ inputs.mode != 'release' }}"
 _OWN_JOBS = {"build-kernel.yml/check-gpu", "gpu.yml/check"}
@@ -172,7 +175,10 @@ def self_hosted(file: File) -> Iterator[str]:
 
 
 def artifacts(file: File) -> Iterator[str]:
-    """No two uploads of a run have one name: names differ, and jobs of a matrix put their row's id into theirs."""
+    """No two uploads of a run have one name: names differ, and jobs of a matrix put their row's id into theirs.
+
+    A job that runs again replaces what it left before, where GitHub would refuse the name (NVIDIA/aicr#1928).
+    """
     seen: set[str] = set()
     for name, job in file.jobs.items():
         for step in job.get("steps", []):
@@ -182,6 +188,8 @@ def artifacts(file: File) -> Iterator[str]:
             if artifact in seen or ("strategy" in job and "matrix.id" not in artifact):
                 yield f"{name}: the artifact {artifact} is not unique"
             seen.add(artifact)
+            if step["with"].get("overwrite") != "${{ github.run_attempt > 1 }}":
+                yield f"{name}: the artifact {artifact} is replaced in a first attempt, or refused in a later one"
 
 
 def concurrency(file: File) -> Iterator[str]:
@@ -233,6 +241,10 @@ def command_line(file: File) -> Iterator[str]:
                 for option in (word.partition("=")[0] for word in words if word.startswith("--")):
                     if option not in known._option_string_actions:
                         yield f"{words[0]} has no option {option}"
+                said = [_VALUES.get(word, word) for word in words if not word.startswith("${")]
+                _, rest = make_parser().parse_known_args(said)
+                if rest:
+                    yield f"{words[0]} takes no {' '.join(rest)}"
 
 
 RULES: tuple[Callable[[File], Iterator[str]], ...] = (

@@ -52,6 +52,7 @@ BROKEN = [
     ("self_hosted", "gpu.yml", "  workflow_dispatch:", "  pull_request:\n  workflow_dispatch:"),
     ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-check", "name: unit-${{ matrix.id }}"),
     ("artifacts", "build-kernel.yml", "name: unit-${{ matrix.id }}-gpu", "name: gpu"),
+    ("artifacts", "gpu.yml", "overwrite: ${{ github.run_attempt > 1 }}", "overwrite: true"),
     ("concurrency", "release.yml", "cancel-in-progress: false", "cancel-in-progress: true"),
     ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
     ("unseen_failures", "build-kernel.yml", '<<<"$ROWS"', '< <(jq .rows <<<"$ROWS")'),
@@ -67,6 +68,7 @@ BROKEN = [
     ("command_line", "build-kernel.yml", "rocmatrix collect --matrix", "rocmatrix collect --matriks"),
     ("command_line", "build-kernel.yml", "| rocmatrix gate --results", "| rocmatrix gates --results"),
     ("command_line", "images.yml", 'rocmatrix images push "$RECIPE"', 'rocmatrix images push --pull "$RECIPE"'),
+    ("command_line", "watch.yml", '--load "$PYTHON"', '--load "$PYTHON" "$MORE"'),
 ]
 
 

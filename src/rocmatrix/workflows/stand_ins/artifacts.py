@@ -43,8 +43,8 @@ def call(method: str, body: dict[str, object]) -> dict[str, object]:
     return found
 
 
-def upload(name: str, patterns: list[str], if_none: str) -> str:
-    """Upload files as an artifact of a new name; return what is to be said, or raise ``SystemExit``."""
+def upload(name: str, patterns: list[str], if_none: str, *, overwrite: bool = False) -> str:
+    """Upload files as an artifact of a new name, or of any; return what is to be said, or raise ``SystemExit``."""
     if any(character in name for character in '":<>|*?\r\n\\/'):
         raise SystemExit(f"the artifact name is not valid: {name}")
     root, files = _files(patterns)
@@ -53,7 +53,7 @@ def upload(name: str, patterns: list[str], if_none: str) -> str:
         if if_none == "error":
             raise SystemExit(said)
         return said
-    if name in {str(artifact["name"]) for artifact in _listed()}:
+    if not overwrite and name in {str(artifact["name"]) for artifact in _listed()}:
         raise SystemExit(f"Conflict: an artifact with this name already exists on the workflow run: {name}")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -126,7 +126,8 @@ def main(what: str) -> str:
     variables = os.environ
     if what == "upload":
         paths = [line.strip() for line in variables["PATHS"].splitlines() if line.strip()]
-        return upload(variables["NAME"], paths, variables["IF_NO_FILES_FOUND"])
+        overwrite = variables["OVERWRITE"] == "true"
+        return upload(variables["NAME"], paths, variables["IF_NO_FILES_FOUND"], overwrite=overwrite)
     target = Path(variables["TARGET"])
     return download(variables["NAME"], variables["PATTERN"], target, merge=variables["MERGE"] == "true")
 

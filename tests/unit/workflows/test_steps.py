@@ -1,4 +1,4 @@
-"""Which artifacts of a run are taken as what: those that the plan's rows name, whatever else a machine uploaded."""
+"""Steps of build-kernel.yml as they stand: what is taken as what, whatever else a machine uploaded, and from where."""
 
 import os
 import subprocess
@@ -9,7 +9,8 @@ import pytest
 from tests.unit.workflows.rules import WORKFLOWS, read
 
 STAND_IN = """#!/bin/sh
-test "$1" = digest || cat >/dev/null
+test "$1" != collect || cat >/dev/null
+test -z "$ROCMATRIX_IMAGES" || printf '%s\\n' "$ROCMATRIX_IMAGES"
 printf '%s\\n' "$@"
 """
 
@@ -68,3 +69,11 @@ def test_no_digest_is_stated_of_what_an_earlier_attempt_left(tmp_path: Path, att
     )
     assert (said == []) is passes
     assert passes or (said[0].endswith("run all jobs again"), said[1]) == (True, "exit 3")
+
+
+@pytest.mark.parametrize(("toolkit", "images"), [("Acme/Rocmatrix", ["ghcr.io/acme/rocmatrix"]), ("", [])])
+def test_images_are_looked_for_where_the_toolkit_s_repository_pushes_them(
+    tmp_path: Path, toolkit: str, images: list[str]
+) -> None:
+    words = run_step(tmp_path, "build", "Build", TOOLKIT=toolkit, MATRIX="m.yaml", ARGUMENTS="--jobs\n2", UNITS="a b")
+    assert words == [*images, "build", "--matrix", "m.yaml", "--jobs", "2", "--only=a", "--only=b"]
