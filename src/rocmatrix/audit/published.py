@@ -10,18 +10,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rocmatrix.audit.kernel_audit import BUILD_FOLDER, AuditSet
 from rocmatrix.audit.path import PathAudit, audit_path
+from rocmatrix.audit.published_refusals import TRY_AGAIN, refusals
 from rocmatrix.audit.signature import SignatureCheck
 from rocmatrix.audit.torch_reader import TorchReader
-from rocmatrix.errors import InputError, MissingRequirementError, RocmatrixError
+from rocmatrix.errors import InputError, MissingRequirementError
 from rocmatrix.events import Emit, Notice
 from rocmatrix.plan.text import in_words
 from rocmatrix.records import Outcome
@@ -37,7 +36,6 @@ ANSWER_TIMEOUT = 60.0
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _VERSION_BRANCH = re.compile(r"v([0-9]{1,9})")
-_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -74,6 +72,36 @@ class _File:
     @property
     def variant(self) -> str:
         return self.path.split("/")[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    """The files of a commit that are to be audited."""
+
+    repo: str
+    revision: str
+    commit: str
+    files: tuple[_File, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.repo}@{self.revision}"
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def audited(self, audits: tuple[PathAudit, ...]) -> PublishedAudit:
+        failed = any(audited.outcome is Outcome.FAILED for audited in audits)
+        return PublishedAudit(
+            path=self.name,
+            outcome=Outcome.FAILED if failed else Outcome.PASSED,
+            audits=audits,
+            repo=self.repo,
+            revision=self.revision,
+            commit=self.commit,
+            received=self.size,
+        )
 
 
 def parse_published(text: str) -> PublishedKernel:
@@ -118,42 +146,41 @@ def audit_published(
         MissingRequirementError: the Hub cannot be reached, is out of order, or wants a permission that is not there.
     """
     api = _api()
-    with _refusals(kernel):
+    chosen = _chosen(api, kernel, only)
+    _require_within(max_bytes, chosen)
+    what = f"{len(chosen.files)} files, {chosen.size / 1e6:,.1f} MB of commit {chosen.commit[:12]}"
+    emit(Notice(level="info", message=what, where=chosen.name))
+    with tempfile.TemporaryDirectory(prefix="rocmatrix-verify-") as folder:
+        with refusals(kernel.repo, kernel.revision):
+            _download(api, kernel, chosen, Path(folder))
+        audits = tuple(_audits(Path(folder), chosen, torch, signatures))
+    return chosen.audited(audits)
+
+
+def _chosen(api: HfApi, kernel: PublishedKernel, only: Sequence[str]) -> _Chosen:
+    """Return the files of the revision that was named, or of the newest version."""
+    with refusals(kernel.repo, kernel.revision):
         revision = kernel.revision or _newest(api, kernel)
         commit = _commit(api, kernel, revision)
         files = _listed(api, kernel, commit)
-    name = f"{kernel.repo}@{revision}"
-    files = _selected(files, only, name)
-    size = sum(file.size for file in files)
-    if size > max_bytes:
-        what = f"its files have {size / 1e6:,.1f} MB, and {max_bytes / 1e6:,.1f} MB may be downloaded"
-        raise InputError(what, where=name, fix="Raise --max-mb, or choose variants with --only.")
-    emit(Notice(level="info", message=f"{len(files)} files, {size / 1e6:,.1f} MB of commit {commit[:12]}", where=name))
-    with tempfile.TemporaryDirectory(prefix="rocmatrix-verify-") as folder:
-        with _refusals(kernel):
-            _download(api, kernel, commit, files, Path(folder))
-        variants = sorted({file.variant for file in files})
-        audits = tuple(_audits(Path(folder), variants, name, torch, signatures))
-    failed = any(audited.outcome is Outcome.FAILED for audited in audits)
-    return PublishedAudit(
-        path=name,
-        outcome=Outcome.FAILED if failed else Outcome.PASSED,
-        audits=audits,
-        repo=kernel.repo,
-        revision=revision,
-        commit=commit,
-        received=size,
-    )
+    selected = _selected(files, only, f"{kernel.repo}@{revision}")
+    return _Chosen(repo=kernel.repo, revision=revision, commit=commit, files=tuple(selected))
+
+
+def _require_within(max_bytes: int, chosen: _Chosen) -> None:
+    if chosen.size > max_bytes:
+        what = f"its files have {chosen.size / 1e6:,.1f} MB, and {max_bytes / 1e6:,.1f} MB may be downloaded"
+        raise InputError(what, where=chosen.name, fix="Raise --max-mb, or choose variants with --only.")
 
 
 def _audits(
-    folder: Path, variants: Sequence[str], name: str, torch: TorchReader | None, signatures: SignatureCheck | None
+    folder: Path, chosen: _Chosen, torch: TorchReader | None, signatures: SignatureCheck | None
 ) -> Iterator[PathAudit]:
     """Give the audit of each downloaded variant, under the name that it has on the Hub."""
-    for variant in variants:
+    for variant in sorted({file.variant for file in chosen.files}):
         place = folder / BUILD_FOLDER / variant
         audited = audit_path(place, torch=torch, published=True, signatures=signatures)
-        shown = f"{name}/{BUILD_FOLDER}/{variant}"
+        shown = f"{chosen.name}/{BUILD_FOLDER}/{variant}"
         yield replace(audited, path=shown, prefix=shown)
 
 
@@ -179,7 +206,7 @@ def _newest(api: HfApi, kernel: PublishedKernel) -> str:
 def _commit(api: HfApi, kernel: PublishedKernel, revision: str) -> str:
     sha = api.repo_info(kernel.repo, revision=revision, repo_type=REPO_TYPE, timeout=ANSWER_TIMEOUT).sha
     if sha is None or not _HEX.fullmatch(sha):
-        raise MissingRequirementError(f"the Hub names no commit for {revision}", where=kernel.repo, fix=_TRY_AGAIN)
+        raise MissingRequirementError(f"the Hub names no commit for {revision}", where=kernel.repo, fix=TRY_AGAIN)
     return sha
 
 
@@ -221,64 +248,10 @@ def _selected(files: list[_File], only: Sequence[str], name: str) -> list[_File]
     return [file for file in files if not only or any(fnmatchcase(file.variant, pattern) for pattern in only)]
 
 
-def _download(api: HfApi, kernel: PublishedKernel, commit: str, files: Sequence[_File], folder: Path) -> None:
-    for file in files:
-        got = api.hf_hub_download(kernel.repo, file.path, repo_type=REPO_TYPE, revision=commit, local_dir=folder)
+def _download(api: HfApi, kernel: PublishedKernel, chosen: _Chosen, folder: Path) -> None:
+    for file in chosen.files:
+        got = api.hf_hub_download(kernel.repo, file.path, repo_type=REPO_TYPE, revision=chosen.commit, local_dir=folder)
         size = Path(str(got)).stat().st_size
         if size != file.size:
             what = f"{file.path} came with {size} bytes instead of {file.size}"
-            raise MissingRequirementError(what, where=kernel.repo, fix=_TRY_AGAIN)
-
-
-_TRY_AGAIN = "Check the network and HF_ENDPOINT, then run again."
-
-
-@contextmanager
-def _refusals(kernel: PublishedKernel) -> Iterator[None]:
-    """Turn what the Hub's client raises into messages; none of them holds a token or an address with credentials."""
-    from huggingface_hub.errors import (  # noqa: PLC0415 - as above
-        GatedRepoError,
-        HFValidationError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    try:
-        yield
-    except RocmatrixError:
-        raise
-    except GatedRepoError as err:
-        fix = "Ask for access on its page, and log in with a token that has it (`hf auth login`, or HF_TOKEN)."
-        raise MissingRequirementError("access to it must be granted first", where=kernel.repo, fix=fix) from err
-    except RepositoryNotFoundError as err:
-        fix = "Check the name; a private one needs a token that may read it (`hf auth login`, or HF_TOKEN)."
-        raise InputError("the Hub has no such kernel, or does not show it", where=kernel.repo, fix=fix) from err
-    except RevisionNotFoundError as err:
-        fix = "Name a branch such as v1, a tag or a commit; without one the newest v<N> is taken."
-        raise InputError(f"it has no revision {kernel.revision}", where=kernel.repo, fix=fix) from err
-    except HFValidationError as err:
-        raise InputError(str(err)[:200], where=kernel.repo, fix="Write <owner>/<name>[@REV].") from err
-    except (OSError, ValueError) as err:  # the client's HTTP errors are OSErrors; what it cannot parse is a ValueError
-        raise _unreachable(err, kernel) from err
-    except Exception as err:
-        if type(err).__module__.partition(".")[0] not in {"httpx2", "httpx", "httpcore2", "huggingface_hub"}:
-            raise
-        raise _unreachable(err, kernel) from err
-
-
-def _unreachable(err: Exception, kernel: PublishedKernel) -> MissingRequirementError:
-    """Return the error for a Hub that does not answer as one; an address in the client's words is left out."""
-    response = getattr(err, "response", None)
-    status = getattr(response, "status_code", None)
-    fix = _TRY_AGAIN
-    if status is not None:
-        what = f"the Hub answered with HTTP status {status}"
-        if status in _REFUSED:
-            fix = (
-                "Log in with a token that may read it (`hf auth login`, or HF_TOKEN), or without one that has expired."
-            )
-    elif isinstance(err, OSError) and err.strerror:
-        what = f"the Hub cannot be reached: {err.strerror}"
-    else:
-        what = f"the Hub cannot be reached: {type(err).__name__}"
-    return MissingRequirementError(what, where=kernel.repo, fix=fix)
+            raise MissingRequirementError(what, where=kernel.repo, fix=TRY_AGAIN)

@@ -10,6 +10,7 @@ from rocmatrix.audit.difference import AuditDifference, difference
 from rocmatrix.audit.kernel_audit import AuditSet, audit_anything
 from rocmatrix.errors import InputError
 from rocmatrix.plan.compat import load_compat
+from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.plan.text import quote
 from rocmatrix.release.resolver import require_client
 from rocmatrix.release.serving import Pair, served
@@ -93,13 +94,18 @@ def compare_with(
                 kernel=kernel.name, repository=kernel.repo_id, before=published_tag, version=kernel.version
             )
         names, earlier = _fetched(view, chosen, Path(folder))
+    return _compared(store, kernel, chosen, names, earlier)
+
+
+def _compared(store: Store, kernel: PlannedKernel, tag: str, names: tuple[str, ...], earlier: AuditSet) -> Comparison:
+    """Return how the collected variants differ from those of a release, which was audited."""
     after = tuple(sorted(path.name for path in store.variants_folder(kernel.name).glob("*")))
     pairs = tuple(Pair(torch=row.torch, rocm=rocm) for row in load_compat().pairs for rocm in row.rocm)
     old, new = served(pairs, names), served(pairs, after)
     return Comparison(
         kernel=kernel.name,
         repository=kernel.repo_id,
-        tag=chosen,
+        tag=tag,
         gained=_sorted(new - old),
         lost=_sorted(old - new),
         binaries=difference(audit_anything(store.kernel_folder(kernel.name)), earlier),
