@@ -1,20 +1,29 @@
 """What is watched of published kernels: whose promise is looked at, and what of a look is an objection."""
 
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from huggingface_hub import CommitOperationAdd
 
 from rocmatrix.audit.path import PathAudit
 from rocmatrix.audit.published import PublishedAudit
 from rocmatrix.cli.main import main
 from rocmatrix.errors import InputError, MissingRequirementError
+from rocmatrix.hubserver.faults import Fault, FaultKind
 from rocmatrix.plan.model import CellState, Plan
 from rocmatrix.records import Finding, Outcome, Severity
 from rocmatrix.releasing.load_model import Loaded, LoadedKernel, LoadReport, LoadState
 from rocmatrix.releasing.watching import WatchedUser, newest_promises, stopped_at, unseen, watched
-from tests.golden.content import PLAN
+from tests.golden.content import PLAN, PROJECTS
+from tests.golden.make_dist import DIST
+from tests.system.hub import WRITER, RunningHub, serving
 
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
+ROOT = Path(__file__).resolve().parents[3]
 VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
 
 
@@ -107,6 +116,63 @@ def test_a_hub_that_does_not_answer_is_exit_code_3(
     import huggingface_hub.constants  # noqa: PLC0415 - read when it is imported, changed for this test
 
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    matrix = Path(__file__).resolve().parents[3] / "matrix.yaml"
+    matrix = ROOT / "matrix.yaml"
     assert main(["watch", "--matrix", str(matrix)]) == 3
     assert "the Hub cannot be reached" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
+    """A Hub with the golden kernel ``acme/scale``; it has no ``acme/norm``."""
+    with serving(tmp_path_factory.mktemp("hub")) as running:
+        api = running.api(WRITER)
+        api.create_repo("acme/scale", repo_type="kernel")
+        api.create_branch("acme/scale", branch="v2", repo_type="kernel")
+        variants = DIST / "kernels/scale/build"
+        files = [path for path in variants.rglob("*") if path.is_file()]
+        added = [CommitOperationAdd(f"build/{path.relative_to(variants).as_posix()}", path) for path in files]
+        api.create_commit("acme/scale", added, commit_message="m", repo_type="kernel", revision="v2")
+        yield running
+
+
+@pytest.fixture
+def watch(hub: RunningHub, tmp_path: Path) -> Callable[[], subprocess.CompletedProcess[str]]:
+    """Return a function that runs the verb in an action, for a matrix with both kernels."""
+    for kernel, manifest in PROJECTS.items():
+        (tmp_path / kernel).mkdir(parents=True)
+        (tmp_path / kernel / "build.toml").write_text(manifest.replace("golden/", "acme/"))
+    (tmp_path / "kernels/scale/scale.hip").touch()
+    matrix = tmp_path / "matrix.yaml"
+    matrix.write_text(
+        "schema: 1\nkernels: [kernels/norm, kernels/scale]\ntorch: ['2.13']\nrocm: ['7.1', '7.2']\n"
+        "archs: [gfx942]\ntoolchains: {'7.1': llvm, '7.2': llvm}\n"
+    )
+    variables = {**hub.environment(), "PYTHONPATH": str(ROOT / "src"), "GITHUB_ACTIONS": "true"}
+    command = [sys.executable, "-m", "rocmatrix", "watch", "--matrix", str(matrix)]
+    return lambda: subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("faults", "result"),
+    [
+        ([], (5, "objection: acme/norm: the Hub has no such kernel, or does not show it")),
+        (
+            [Fault(endpoint="info", kind=FaultKind.STATUS, status=503)],
+            (3, "not told: acme/norm: the Hub answered with"),
+        ),
+    ],
+)
+def test_a_kernel_that_cannot_be_looked_at_hides_none_beside_it(
+    hub: RunningHub,
+    watch: Callable[[], subprocess.CompletedProcess[str]],
+    faults: list[Fault],
+    result: tuple[int, str],
+) -> None:
+    hub.faults.plan(*faults)
+    code, said = result
+    done = watch()
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout
+    assert "::error title=watch::acme/norm: " in done.stderr
+    assert "torch 2.13 on ROCm 7.2 gets torch-stable-abi210-rocm72-x86_64-linux" in done.stdout
+    assert "watch acme/scale: holds" in done.stdout
