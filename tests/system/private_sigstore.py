@@ -272,7 +272,7 @@ def running_sigstore() -> Iterator[Sigstore]:
     handler = type("Handler", (_Handler,), {"sigstore": sigstore})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         sigstore.address = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield sigstore

@@ -206,7 +206,7 @@ class Portal(BaseHTTPRequestHandler):
 @contextmanager
 def portal() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Portal)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:

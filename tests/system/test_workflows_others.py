@@ -196,7 +196,7 @@ def test_a_job_with_the_permission_mints_its_identity_and_the_hub_takes_it(tmp_p
                 pass
 
         with ThreadingHTTPServer(("127.0.0.1", 0), Minting) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
+            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
             variables = {
                 "PATH": os.environ["PATH"],
                 "HOME": str(tmp_path),

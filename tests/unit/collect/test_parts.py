@@ -295,7 +295,7 @@ def test_texts_of_a_check_are_taken_as_printable_lines_of_limited_length(machine
     case = CaseResult(
         case="small", passed=True, max_abs_error=0.0, max_rel_error=0.0, seconds=1.0, detail="\u202e" * 5_000
     )
-    gpu.store.write_record(replace(record, reason=f"x\n# Pwned \x1b[2J{'long ' * 1_000_000}", cases=(case,)))
+    gpu.store.write_record(replace(record, reason=f"x\n# Pwned \x1b[2J{'long ' * 100_000}", cases=(case,)))
     assert merge(into, built.store.root, checks=[check_only(gpu)]) == []
     taken = into.read_record(UNIT, CheckRecord)
     assert isinstance(taken, CheckRecord)

@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,9 +69,13 @@ class File:
 
 def read(path: Path, text: str | None = None) -> File:
     """Return a file, with another text than it has on disk if one is given."""
-    text = path.read_text(encoding="utf-8") if text is None else text
+    return _read(path, path.read_text(encoding="utf-8") if text is None else text)
+
+
+@cache
+def _read(path: Path, text: str) -> File:
     name = path.name if path.name != "action.yml" else path.parent.name
-    return File(name=name, text=text, content=yaml.safe_load(text))
+    return File(name=name, text=text, content=yaml.load(text, yaml.CSafeLoader))
 
 
 def permissions(file: File) -> Iterator[str]:
@@ -226,9 +231,13 @@ def caches(file: File) -> Iterator[str]:
                 yield f"{name}: may write, and takes what lies in caches"
 
 
+_parser = cache(make_parser)
+
+
 def command_line(file: File) -> Iterator[str]:
     """Every command of rocmatrix in a step is one that the command line knows."""
-    verbs = next(action for action in make_parser()._actions if isinstance(action.choices, dict)).choices
+    parser = _parser()
+    verbs = next(action for action in parser._actions if isinstance(action.choices, dict)).choices
     assert isinstance(verbs, dict)
     for _, step in file.steps:
         for line in step.get("run", "").replace("\\\n", " ").splitlines():
@@ -242,7 +251,7 @@ def command_line(file: File) -> Iterator[str]:
                     if option not in known._option_string_actions:
                         yield f"{words[0]} has no option {option}"
                 said = [_VALUES.get(word, word) for word in words if not word.startswith("${")]
-                _, rest = make_parser().parse_known_args(said)
+                _, rest = parser.parse_known_args(said)
                 if rest:
                     yield f"{words[0]} takes no {' '.join(rest)}"
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -47,6 +48,15 @@ class _Api(BaseHTTPRequestHandler):
 Ask = Callable[..., tuple[int, str]]
 
 
+@contextmanager
+def answering(handler: type[BaseHTTPRequestHandler], **attributes: object) -> Iterator[str]:
+    """Serve while the block runs, and yield the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), attributes)) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 @pytest.fixture
 def asked() -> list[str]:
     return []
@@ -55,14 +65,12 @@ def asked() -> list[str]:
 @pytest.fixture
 def ask(asked: list[str]) -> Iterator[Ask]:
     """Return a function that runs the script and gives its exit code and what it says."""
-    handler = type("Handler", (_Api,), {"asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with answering(_Api, asked=asked) as address:
 
         def run(**changed: str) -> tuple[int, str]:
             variables = {
                 "PATH": os.environ["PATH"],
-                "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
+                "GITHUB_API_URL": address,
                 "GITHUB_REPOSITORY": "acme/source",
                 "GITHUB_REF": "refs/heads/main",
                 "DEFAULT_BRANCH": "main",
@@ -84,7 +92,6 @@ def ask(asked: list[str]) -> Iterator[Ask]:
             return done.returncode, done.stdout + done.stderr
 
         yield run
-        server.shutdown()
 
 
 class _Broken(BaseHTTPRequestHandler):
@@ -112,10 +119,8 @@ class _Broken(BaseHTTPRequestHandler):
     ],
 )
 def test_an_answer_that_is_none_is_a_refusal(ask: Ask, answer: bytes, said: str) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Broken,), {"answer": answer})) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        code, text = ask(GITHUB_API_URL=f"http://127.0.0.1:{server.server_port}")
-        server.shutdown()
+    with answering(_Broken, answer=answer) as address:
+        code, text = ask(GITHUB_API_URL=address)
     assert code == 1
     assert text.startswith("refused: ")
     assert said in text
