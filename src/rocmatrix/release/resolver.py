@@ -6,11 +6,15 @@ The only module that touches the private parts of that package; they were read i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from rocmatrix.errors import MissingRequirementError
+
+if TYPE_CHECKING:
+    from kernels.variants import Variant
 
 PINNED = "0.17.2"
 _INSTALL = "Install it with: pip install 'rocmatrix[release]'"
@@ -65,15 +69,11 @@ def require_client() -> None:
 def choose(variants: Iterable[str], machine: Machine) -> Choice:
     """Return which of these variants the client loads on a machine, and why not each other one."""
     from kernels.backends import ROCm  # noqa: PLC0415 - an extra, and slow to import
-    from kernels.variants import VariantRejected, _resolve_variant_for_system, parse_variant  # noqa: PLC0415
+    from kernels.variants import VariantRejected, _resolve_variant_for_system  # noqa: PLC0415
     from packaging.version import Version  # noqa: PLC0415 - what the client compares with
 
-    parsed = []
-    for name in variants:
-        with suppress(ValueError):  # a name that is no variant's: the client warns, and goes on without it
-            parsed.append(parse_variant(name))
     accepted, trace = _resolve_variant_for_system(
-        variants=parsed,
+        variants=[variant for name in variants if (variant := _parsed(name)) is not None],
         selected_backend=ROCm(version=Version(machine.rocm)),
         cpu=machine.cpu,
         os=machine.os,
@@ -83,3 +83,17 @@ def choose(variants: Iterable[str], machine: Machine) -> Choice:
     )
     rejected = {each.variant.variant_str: each.reason for each in trace if isinstance(each, VariantRejected)}
     return Choice(variant=accepted[0].variant_str if accepted else None, rejected=rejected)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(name: str) -> Variant | None:
+    """Return a variant by its name, which every machine is held against; ``None`` for what is no variant's name.
+
+    The client warns of such a name, and goes on without it.
+    """
+    from kernels.variants import parse_variant  # noqa: PLC0415 - as above
+
+    try:
+        return parse_variant(name)
+    except ValueError:
+        return None
