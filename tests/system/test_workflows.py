@@ -16,7 +16,7 @@ import yaml
 from rocmatrix.workflows.act import JobRun, run_act
 from rocmatrix.workflows.actions import STAND_INS
 from rocmatrix.workflows.rehearsal import hub_variables, push_of
-from tests.system.workflow_repository import MATRIX, commit, git, write_kernel
+from tests.system.workflow_repository import MATRIX, commit, git, write_kernel, write_python_kernel
 from tests.system.workflow_runs import (
     CALLER,
     ONE_ROCM,
@@ -77,7 +77,7 @@ def test_of_a_fork_s_pull_request_a_failing_kernel_is_annotated_the_other_is_don
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secretSECRETsecret")
     ci = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
-    repository = write_kernel(tmp_path / "two", "scale", caller=ci, matrix=ONE_ROCM)
+    repository = write_python_kernel(tmp_path / "two", "scale", caller=ci, matrix=ONE_ROCM)
     other = write_kernel(tmp_path / "other", "shift", caller="", matrix=ONE_ROCM)
     shutil.copytree(other / "kernels/shift", repository / "kernels/shift")
     matrix = repository / "matrix.yaml"
@@ -124,27 +124,27 @@ INTRUDER = """
 import artifacts
 from pathlib import Path
 artifacts._listed = lambda: []  # the service takes the name a second time, as it does after a deletion
-print("intruder:", artifacts.upload("unit-001-llvm-rocm7-1", [str(path) for path in Path().iterdir()], "error"))
-print("intruder:", artifacts.upload("unit-001-llvm-rocm7-1-check", ["plan.json", "units/*/check.json"], "error"))
+print("intruder:", artifacts.upload("unit-001-noarch", [str(path) for path in Path().iterdir()], "error"))
+print("intruder:", artifacts.upload("unit-001-noarch-check", ["plan.json", "units/*/check.json"], "error"))
 """
 
 
 def test_a_build_and_a_record_that_a_machine_of_one_s_own_puts_in_place_of_the_hosted_ones_are_refused(
     tmp_path: Path,
 ) -> None:
-    repository = write_kernel(tmp_path / "scale", "scale", caller=GPU, matrix=ONE_ROCM)
+    repository = write_python_kernel(tmp_path / "scale", "scale", caller=GPU, matrix=ONE_ROCM)
     folder = tmp_path / "evil"
     folder.mkdir()
     shutil.copyfile(STAND_INS / "artifacts.py", folder / "artifacts.py")
     (folder / "intrude.py").write_text(INTRUDER)
     machine = MACHINE.replace("ARTIFACTS", str(folder))
     found = run(tmp_path, repository, payload=push_of("v1.0.0"), machine=machine)
-    for name in ("unit-001-llvm-rocm7-1", "unit-001-llvm-rocm7-1-check"):
+    for name in ("unit-001-noarch", "unit-001-noarch-check"):
         assert f"intruder: artifact {name}: " in found.said("GPU"), logs(found)
     assert found.results("digests") == found.results("check-gpu") == found.results("check") == ("success",), logs(found)
     assert (found.results("collect"), found.results("release")) == (("failure",), ()), logs(found)
-    assert "/parts/unit-001-llvm-rocm7-1: it was replaced or changed: its digest is sha256:" in found.said("Collect")
-    assert "is stated; so was 'unit-001-llvm-rocm7-1-check'" in found.said("Collect")
+    assert "/parts/unit-001-noarch: it was replaced or changed: its digest is sha256:" in found.said("Collect")
+    assert "is stated; so was 'unit-001-noarch-check'" in found.said("Collect")
     assert found.results("gate") == ("failure",)
 
 

@@ -16,7 +16,7 @@ from rocmatrix.plan.compat import shipped_compat
 from rocmatrix.workflows.identity import trusting_hub
 from tests.system.index_server import page, serving, torch_page, wheels
 from tests.system.matrix_update import known_wheels, source
-from tests.system.workflow_repository import commit, git, write_kernel
+from tests.system.workflow_repository import commit, git, write_kernel, write_python_kernel
 from tests.system.workflow_runs import CALLER, GH, ONE_ROCM, ROOT, SOURCE, logs, run
 
 pytestmark = [
@@ -61,7 +61,7 @@ def test_what_the_indexes_list_at_night_becomes_a_pull_request_of_one_file(tmp_p
 @pytest.mark.parametrize("actor", ["bob", "cy"])
 def test_a_pull_request_is_built_for_the_gpu_for_those_alone_who_may_write(tmp_path: Path, actor: str) -> None:
     gpu = (ROOT / ".github/workflows/gpu.yml").read_text(encoding="utf-8")
-    repository = write_kernel(tmp_path / "scale", "scale", caller=gpu, matrix=ONE_ROCM)
+    repository = write_python_kernel(tmp_path / "scale", "scale", caller=gpu, matrix=ONE_ROCM)
     head = git(repository, "rev-parse", "HEAD").strip()
     rights = {"bob": "write", "cy": "read"}
     answers = {

@@ -117,7 +117,6 @@ def write_kernel(
     project = root / "kernels" / name
     (project / "torch-ext" / name).mkdir(parents=True)
     (project / "tests").mkdir()
-    (root / ".github/workflows").mkdir(parents=True)
     files = {
         "build.toml": _BUILD,
         f"{name}.h": _HEADER,
@@ -130,9 +129,23 @@ def write_kernel(
     (project / "torch-ext" / name / "__init__.py").write_text(
         f'"""The kernel {name}."""\n\nfrom ._ops import ops\n\n{name} = ops.{name}\n'
     )
-    (root / "matrix.yaml").write_text(matrix.format(name=name))
-    for workflow, text in {"release.yml": caller, **(others or {})}.items():
-        (root / ".github/workflows" / workflow).write_text(text)
+    return _commit_all(root, {"release.yml": caller, **(others or {})}, matrix.format(name=name))
+
+
+def write_python_kernel(root: Path, name: str, *, caller: str, matrix: str = MATRIX) -> Path:
+    """Write a repository as ``write_kernel`` does, of a kernel in Python alone: nothing of it is compiled."""
+    project = root / "kernels" / name
+    (project / "torch-ext" / name).mkdir(parents=True)
+    (project / "build.toml").write_text(_BUILD.format(name=name).partition("[torch]")[0] + "[torch-noarch]\n")
+    (project / "torch-ext" / name / "__init__.py").write_text(f'"""The kernel {name}."""\n')
+    return _commit_all(root, {"release.yml": caller}, matrix.format(name=name))
+
+
+def _commit_all(root: Path, workflows: Mapping[str, str], matrix: str) -> Path:
+    (root / "matrix.yaml").write_text(matrix)
+    (root / ".github/workflows").mkdir(parents=True)
+    for name, text in workflows.items():
+        (root / ".github/workflows" / name).write_text(text)
     git(root, "init", "-q", "-b", "main")
     git(root, "remote", "add", "origin", str(root))
     commit(root, "Sources", tag="v1.0.0")
