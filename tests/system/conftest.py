@@ -20,9 +20,17 @@ from rocmatrix.store import Store
 from tests.system.docker_bed import debian_bases, debian_images, docker_engine
 from tests.system.gemm_probe import Report
 from tests.system.hip_stub import runtime
-from tests.system.release_fixtures import changed, hub, source
+from tests.system.release_fixtures import changed, commands, hub, source
 
-__all__ = ["changed", "debian_bases", "debian_images", "docker_engine", "hub", "source"]  # fixtures, found here by name
+__all__ = [
+    "changed",
+    "commands",
+    "debian_bases",
+    "debian_images",
+    "docker_engine",
+    "hub",
+    "source",
+]  # fixtures, found here by name
 
 ROOT = Path(__file__).parents[2]
 MAIN_JOB_LIMIT = 1500.0

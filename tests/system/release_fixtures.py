@@ -5,6 +5,7 @@ The libraries of the Hub are imported when a fixture is made: tests that need no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.system.hub import RunningHub
     from tests.system.release_source import Source
+    from tests.system.verbs import Verbs
 
 
 @pytest.fixture
@@ -24,6 +26,16 @@ def hub(tmp_path: Path) -> Iterator[RunningHub]:
 
     limit_requests()
     with serving(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verbs]:
+    """A process that runs commands of a user without a credential."""
+    from tests.system.verbs import verbs  # noqa: PLC0415
+
+    home = tmp_path_factory.mktemp("commands")
+    with verbs({"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home)}) as running:
         yield running
 
 

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from rocmatrix.release.view import View
 from rocmatrix.release.withdrawal import Withdrawn, withdraw
 from tests.system.hub import READER, STRANGER, WRITER, RunningHub
 from tests.system.release_source import REPOSITORY, Source, git, make_source
+from tests.system.verbs import Verbs
 
 KERNEL = "kernel"
 SECONDS = 120
@@ -249,10 +251,18 @@ def test_the_only_release_withdrawn_leaves_other_peoples_variants(hub: RunningHu
 # -- the command line ----------------------------------------------------------------------------------------------
 
 
+def placed(source: Source, *words: str) -> tuple[str, ...]:
+    return (*words, "--matrix", str(source.root / "matrix.yaml"), "--out", str(source.store.root))
+
+
+def ask(commands: Verbs, source: Source, *words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    return commands.run(*placed(source, *words), ROCMATRIX_HUB=str(home / "hub"))
+
+
 def command(source: Source, *words: str, home: Path) -> subprocess.CompletedProcess[str]:
-    place = ("--matrix", str(source.root / "matrix.yaml"), "--out", str(source.store.root))
+    """Run a command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "rocmatrix", *words, *place],
+        [sys.executable, "-m", "rocmatrix", *placed(source, *words)],
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -268,11 +278,11 @@ def command(source: Source, *words: str, home: Path) -> subprocess.CompletedProc
 
 
 def test_a_rehearsal_shows_what_every_user_downloads_and_what_would_stop_the_release(
-    source: Source, tmp_path: Path
+    source: Source, tmp_path: Path, commands: Verbs
 ) -> None:
     journal = source.store.kernel_folder("scale") / "release.json"
     journal.unlink(missing_ok=True)
-    done = command(source, "rehearse", "--no-run", "--tag", "v2.9.9", "--json", home=tmp_path)
+    done = ask(commands, source, "rehearse", "--no-run", "--tag", "v2.9.9", "--json", home=tmp_path)
     assert done.returncode == 0, done.stderr
     rehearsal = json.loads(done.stdout)
     served = {(cell.torch, cell.rocm): cell.unit for cell in source.plan.cells if cell.unit}
@@ -283,14 +293,14 @@ def test_a_rehearsal_shows_what_every_user_downloads_and_what_would_stop_the_rel
     assert not journal.exists(), "a rehearsal is no release"
 
 
-def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
+def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path, commands: Verbs) -> None:
     made = make_source(tmp_path / "made")
     words = ("release", "--tag", TAG, "--hub", "embedded")
-    refused = command(made, *words, home=tmp_path)
+    refused = ask(commands, made, *words, home=tmp_path)
     assert (refused.returncode, "--allow-untested" in refused.stderr) == (7, True)
-    dry = command(made, *words, "--allow-untested", "--dry-run", home=tmp_path)
+    dry = ask(commands, made, *words, "--allow-untested", "--dry-run", home=tmp_path)
     assert (dry.returncode, list((tmp_path / "hub").glob("kernels/*"))) == (0, [])
-    typo = command(made, *words, "--allow-untested", "--dry-run", "--drop", "torch2.13-rocm72", home=tmp_path)
+    typo = ask(commands, made, *words, "--allow-untested", "--dry-run", "--drop", "torch2.13-rocm72", home=tmp_path)
     assert (typo.returncode, "Did you mean torch2.13-rocm7.2?" in typo.stderr) == (2, True), typo.stderr
     first, again = (command(made, *words, "--allow-untested", home=tmp_path) for _ in range(2))
     assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
@@ -300,25 +310,24 @@ def test_an_embedded_hub_keeps_what_was_released_to_it(tmp_path: Path) -> None:
     assert token not in first.stdout + first.stderr + (made.store.kernel_folder("scale") / "release.json").read_text()
 
 
-def test_a_release_of_fewer_promises_than_matrix_yaml_has_is_refused(tmp_path: Path) -> None:
+def test_a_release_of_fewer_promises_than_matrix_yaml_has_is_refused(tmp_path: Path, commands: Verbs) -> None:
     made = make_source(tmp_path / "made")
     kept = tuple(cell for cell in made.plan.cells if cell.torch != "2.13")
     made.store.write_plan(replace(made.plan, cells=kept))
     for verb in (("release", "--hub", "embedded", "--allow-untested", "--dry-run"), ("rehearse", "--no-run")):
-        done = command(made, *verb, "--tag", TAG, home=tmp_path)
+        done = ask(commands, made, *verb, "--tag", TAG, home=tmp_path)
         assert done.returncode == 2, done.stdout + done.stderr
         assert "it lacks the cell 'scale.torch2.13-rocm7.1'" in done.stderr
 
 
-def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path) -> None:
+def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path, commands: Verbs) -> None:
     made = make_source(tmp_path / "made")
-    assert (
-        command(made, "release", "--tag", TAG, "--hub", "embedded", "--allow-untested", home=tmp_path).returncode == 0
-    )
+    words = ("release", "--tag", TAG, "--hub", "embedded", "--allow-untested")
+    assert ask(commands, made, *words, home=tmp_path).returncode == 0
 
     def why(*words: str) -> tuple[int, dict[str, object]]:
         machine = ("--torch", "2.13", "--hub", "embedded", "--json")
-        done = command(made, "why", *words, *machine, home=tmp_path)
+        done = ask(commands, made, "why", *words, *machine, home=tmp_path)
         return done.returncode, json.loads(done.stdout)
 
     code, found = why(f"{REPOSITORY}@{TAG}", "--rocm", "7.2", "--arch", "gfx942")
@@ -334,34 +343,35 @@ def test_why_says_what_a_user_gets_and_what_would_fail(tmp_path: Path) -> None:
     assert (code, "Check the name" in str(refusal)) == (2, True)
 
 
-def test_a_hub_that_cannot_be_reached_is_no_failed_release(source: Source, tmp_path: Path) -> None:
+def test_a_hub_that_cannot_be_reached_is_no_failed_release(source: Source, tmp_path: Path, commands: Verbs) -> None:
     with socket.socket() as taken:  # bound, and nobody listens there
         taken.bind(("127.0.0.1", 0))
         hub = ("--hub", f"http://127.0.0.1:{taken.getsockname()[1]}")
         looks = [("why", REPOSITORY, "--torch", "2.13", "--rocm", "7.2", *hub), ("diff", TAG, *hub)]
-        ends = [command(source, *words, home=tmp_path) for words in looks]
+        with ThreadPoolExecutor() as pool:  # each waits three seconds
+            ends = list(pool.map(lambda words: command(source, *words, home=tmp_path), looks))
     assert [done.returncode for done in ends] == [3, 3]
     assert all("Check the network and HF_ENDPOINT" in done.stderr for done in ends)
-    nowhere = command(source, "diff", TAG, "--hub", "embedded", home=tmp_path)
+    nowhere = ask(commands, source, "diff", TAG, "--hub", "embedded", home=tmp_path)
     assert (nowhere.returncode, "Check the name" in nowhere.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("status", [403, 418])
 def test_a_hub_that_does_not_let_one_look_is_no_failed_release(
-    hub: RunningHub, source: Source, tmp_path: Path, status: int
+    hub: RunningHub, source: Source, tmp_path: Path, commands: Verbs, status: int
 ) -> None:
     hub.faults.plan(Fault(endpoint="*", kind=FaultKind.STATUS, status=status, count=9))
-    done = command(source, "diff", TAG, "--hub", hub.endpoint, home=tmp_path)
+    done = ask(commands, source, "diff", TAG, "--hub", hub.endpoint, home=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "Check --hub or HF_ENDPOINT, and that the token may read it" in done.stderr
 
 
-def test_a_rehearsal_of_an_incomplete_set_stages_nothing(tmp_path: Path) -> None:
+def test_a_rehearsal_of_an_incomplete_set_stages_nothing(tmp_path: Path, commands: Verbs) -> None:
     made = make_source(tmp_path / "made")
     lacking, *_ = [unit for unit in made.plan.units if unit.rocm == "7.2"]
     shutil.rmtree(made.store.root / "units" / lacking.id)
     collect_kernels(made.plan, source_root=made.root, store=made.store, emit=discard)
-    done = command(made, "rehearse", "--no-run", "--tag", TAG, home=tmp_path)
+    done = ask(commands, made, "rehearse", "--no-run", "--tag", TAG, home=tmp_path)
     assert done.returncode == 7
     assert "the set is not complete" in done.stderr
     assert "Run `rocmatrix run`" in done.stderr

@@ -13,8 +13,9 @@ from tests.golden.make_dist import DIST
 from tests.system.conftest import StubBuilder, hip_soname
 from tests.system.hub import RunningHub
 from tests.system.release_source import REPOSITORY, Source, make_source
-from tests.system.test_release import BRANCH, KERNEL, TAG, command, others, references, release, tree, yank
+from tests.system.test_release import BRANCH, KERNEL, TAG, ask, others, references, release, tree, yank
 from tests.system.test_release_users import VARIANT, Place, user
+from tests.system.verbs import Verbs
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
 PRELIMINARY = "v2.1.0-rc.1"
@@ -87,9 +88,9 @@ def test_a_withdrawn_release_is_gone_from_main_too(hub: RunningHub, source: Sour
         assert {path: file for path, file in tree(hub, branch).items() if path.startswith("build/")} == ours, branch
 
 
-def test_only_version_1_may_be_asked_onto_main(source: Source, tmp_path: Path) -> None:
+def test_only_version_1_may_be_asked_onto_main(source: Source, tmp_path: Path, commands: Verbs) -> None:
     words = ("release", "--tag", TAG, "--hub", "embedded", "--allow-untested", "--builds-on-main", "--dry-run")
-    done = command(source, *words, home=tmp_path)
+    done = ask(commands, source, *words, home=tmp_path)
     assert (done.returncode, "is version 1, and" in done.stderr) == (2, True), done.stderr
 
 

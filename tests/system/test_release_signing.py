@@ -35,6 +35,7 @@ from tests.system.private_sigstore import (
 from tests.system.private_sigstore import REQUEST_TOKEN, WORKFLOW, Sigstore, running_sigstore, trust_file
 from tests.system.release_source import REPOSITORY, Source, make_source
 from tests.system.test_release import BRANCH, KERNEL, SECONDS, TAG, references, tree
+from tests.system.verbs import verbs
 
 QUICK = Patience(first_wait=0.01)
 VARIANT = "torch-stable-abi210-rocm72-x86_64-linux"
@@ -314,16 +315,17 @@ def test_release_signs_and_verify_says_by_whom(hub: RunningHub, sigstore: Sigsto
     assert REQUEST_TOKEN not in everything
     assert sigstore.token("sigstore").split(".")[0] not in everything, "no identity token"
 
-    def verify(*more: str) -> tuple[int, str, list[dict[str, object]]]:
-        ended = command("verify", REPOSITORY, "--json", *more, home=tmp_path, HF_ENDPOINT=hub.endpoint)
-        found = json.loads(ended.stdout)
-        return ended.returncode, ended.stderr, [audited["signature"] for audited in found["audits"]]
+    with verbs(hub.environment()) as users:
 
-    _, said, found = verify("--trust-config", trust, "--signer", WORKFLOW.replace("v2.0.0", "*"))
-    assert {(each["state"], each["signer"]) for each in found} == {("good", WORKFLOW)}
-    assert f"good, by {WORKFLOW}" in said
-    code, said, found = verify("--trust-config", trust, "--signer", "https://github.com/eve/*")
-    assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})
-    others = ("--signer", WORKFLOW, "--signer-sources", "https://github.com/eve/fork")
-    code, _, found = verify("--trust-config", trust, *others)
-    assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})
+        def verify(*more: str) -> tuple[int, str, list[dict[str, object]]]:
+            ended = users.run("verify", REPOSITORY, "--json", "--trust-config", trust, *more)
+            found = json.loads(ended.stdout)
+            return ended.returncode, ended.stderr, [audited["signature"] for audited in found["audits"]]
+
+        _, said, found = verify("--signer", WORKFLOW.replace("v2.0.0", "*"))
+        assert {(each["state"], each["signer"]) for each in found} == {("good", WORKFLOW)}
+        assert f"good, by {WORKFLOW}" in said
+        code, said, found = verify("--signer", "https://github.com/eve/*")
+        assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})
+        code, _, found = verify("--signer", WORKFLOW, "--signer-sources", "https://github.com/eve/fork")
+        assert (code, {each["state"] for each in found}) == (5, {"good, of a signer who was not asked for"})
