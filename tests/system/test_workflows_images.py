@@ -145,9 +145,10 @@ def test_an_image_is_pushed_once_for_its_recipe_and_bases_that_moved_become_a_pu
     assert f'+digest = "{new}"' in git(clone, "diff", "main", "bots/image-bases")
 
 
-def test_nothing_is_pushed_from_another_branch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("event", ["push", "workflow_dispatch"])
+def test_from_another_branch_nothing_is_pushed_and_nothing_asked_for(tmp_path: Path, event: str) -> None:
     images = (ROOT / ".github/workflows/images.yml").read_text(encoding="utf-8")
     repository = write_kernel(tmp_path / "source", "scale", caller=images)
     payload: dict[str, object] = {"ref": "refs/heads/other", "repository": {"default_branch": "main"}}
-    found = run(tmp_path, repository, payload=payload)
+    found = run(tmp_path, repository, event=event, payload=payload)
     assert (found.jobs, found.exit_code) == ((), 0), logs(found)

@@ -20,6 +20,9 @@ login=$(printf 'x-access-token:%s' "$GH_TOKEN" | base64 -w0)
 echo "::add-mask::$login"
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="http.$GITHUB_SERVER_URL/.extraheader" GIT_CONFIG_VALUE_0="AUTHORIZATION: basic $login"
 git push --quiet --force origin "HEAD:refs/heads/$BRANCH"
-if [[ -z $(gh pr list --head "$BRANCH" --state open --json number --jq '.[].number') ]]; then
+open=$(gh pr list --head "$BRANCH" --state open --json isCrossRepository)
+# a branch of that name in somebody's fork is not ours
+own=$(python3 -I -c 'import json, sys; print(sum(not each["isCrossRepository"] for each in json.load(sys.stdin)))' <<<"$open")
+if ((own == 0)); then
   gh pr create --head "$BRANCH" --title "$TITLE" --body "Made by $GITHUB_WORKFLOW, run $GITHUB_RUN_ID. Read the difference before merging: what is unverified is marked so."
 fi

@@ -18,6 +18,9 @@ MOST_JOBS = 256
 LARGEST_OUTPUT = 1_000_000
 """Bytes; a little below the megabyte that GitHub allows for all outputs of a job."""
 
+LONGEST_ID = 52
+"""Characters of a row's id: digests of the artifacts of all rows go into one variable, and Linux takes 128 KiB."""
+
 DEFAULT_RUNNER = ("ubuntu-latest",)
 
 _NOARCH = "noarch"
@@ -99,7 +102,7 @@ def _merged(groups: dict[str, list[Unit]], max_jobs: int) -> list[tuple[tuple[st
 def _row(number: int, toolchains: tuple[str, ...], units: list[Unit], runner: tuple[str, ...]) -> GithubRow:
     more = f" and {len(units) - 1} more" if len(units) > 1 else ""
     return GithubRow(
-        id=f"{number:03}-{_UNSAFE.sub('-', toolchains[0])}",
+        id=f"{number:03}-{_UNSAFE.sub('-', toolchains[0])}"[:LONGEST_ID],
         name=f"{toolchains[0]}: {units[0].id}{more}",
         toolchain=",".join(toolchains),
         runner=runner,

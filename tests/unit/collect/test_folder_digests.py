@@ -9,6 +9,7 @@ import pytest
 from rocmatrix.cli.main import main
 from rocmatrix.collect.folder_digests import digests_of, read_digests, require_digests
 from rocmatrix.errors import InputError
+from rocmatrix.plan.github import LONGEST_ID, MOST_JOBS
 
 
 @pytest.fixture
@@ -111,7 +112,8 @@ def test_the_verb_says_digests_to_later_steps_and_compares(
 
 def test_256_rows_fit_into_the_outputs_of_a_job(tmp_path: Path) -> None:
     """GitHub counts in UTF-16: at most 1 MB; a variable of a step takes 128 KiB (Linux, MAX_ARG_STRLEN)."""
-    parts = [tmp_path / f"unit-{number:03}-almalinux-a-toolchain-with-a-long-name" for number in range(256)]
+    rows = [f"{number:03}-{'a-toolchain-with-a-long-name-' * 3}"[:LONGEST_ID] for number in range(MOST_JOBS)]
+    parts = [tmp_path / f"unit-{row}{of}" for row in rows for of in ("", "-check")]
     for part in parts:
         part.mkdir()
     assert len(json.dumps(digests_of(parts))) < 128 * 1024

@@ -11,6 +11,7 @@ from tests.system.release_source import git
 SCRIPT = Path(__file__).resolve().parents[3] / ".github/actions/propose/propose.sh"
 GH = """#!/bin/sh
 echo "$*" >>"$RUNNER_TEMP/gh.log"
+test "$2" != list || echo "$OPEN"
 """
 
 
@@ -29,7 +30,8 @@ def tree(tmp_path: Path) -> Path:
     return folder
 
 
-def propose(tree: Path) -> subprocess.CompletedProcess[str]:
+def propose(tree: Path, found: str = "[]") -> subprocess.CompletedProcess[str]:
+    """Run the script where GitHub lists these open pull requests of the branch's name."""
     program = tree.parent / "bin/gh"
     program.parent.mkdir()
     program.write_text(GH)
@@ -45,6 +47,7 @@ def propose(tree: Path) -> subprocess.CompletedProcess[str]:
         "GITHUB_SERVER_URL": "https://github.com",
         "GITHUB_WORKFLOW": "Watch",
         "GITHUB_RUN_ID": "1",
+        "OPEN": found,
     }
     command = ["bash", str(SCRIPT)]
     return subprocess.run(command, cwd=tree, env=variables, capture_output=True, text=True, check=False, timeout=60)
@@ -60,6 +63,22 @@ def test_the_named_files_become_a_pull_request(tree: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert git(tree.parent / "origin", "show", "--format=", "--name-only", "bots/compat") == "compat.toml\n"
     assert "pr create --head bots/compat" in (tree.parent / "gh.log").read_text()
+
+
+@pytest.mark.parametrize(("of_a_fork", "asked_for"), [("true", 1), ("false", 0)])
+def test_a_pull_request_that_is_open_is_not_asked_for_again_and_that_of_a_fork_is_not_ours(
+    tree: Path, of_a_fork: str, asked_for: int
+) -> None:
+    """Anybody can open one from a branch of this name in a fork: ours would never be seen."""
+    (tree / "compat.toml").write_text("after\n")
+    done = propose(tree, f'[{{"isCrossRepository":{of_a_fork}}}]')
+    assert done.returncode == 0, done.stderr
+    assert (tree.parent / "gh.log").read_text().count("pr create") == asked_for
+
+
+def test_an_answer_of_github_that_is_none_is_a_failure(tree: Path) -> None:
+    (tree / "compat.toml").write_text("after\n")
+    assert propose(tree, "{").returncode != 0
 
 
 @pytest.mark.parametrize("path", ["other.toml", "new.toml", "new/folder.toml"])
