@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from tests.system.workflow_runs import (
     put_program,
 )
 
+OTHER = "eve/source"
 SIGNER = f"https://github.com/{SOURCE}/.github/workflows/build-kernel.yml@refs/tags/v1.0.0"
 TRUST = """case "$1" in release | watch) set -- "$@" --trust-config {trust} ;; esac
 exec rocmatrix-itself "$@"
@@ -131,18 +133,27 @@ def test_the_page_of_the_run_says_how_each_cell_is_served_and_was_tested(release
     assert "mi300x:" not in said
 
 
-def watched(released: Released, folder: Path, *, name: str) -> ActRun:
+def watched(released: Released, folder: Path, name: str) -> ActRun:
     """Run the nightly workflow of a repository of this name against the Hub of the release; not its public indexes."""
-    stage = set_stage(released.repository / ".github/workflows/watch.yml", folder / "run", name=name)
+    stage = set_stage(released.repository / ".github/workflows/watch.yml", folder / name / "run", name=name)
     put_before_rocmatrix(stage, TRUST.format(trust=released.trust))
     variables = {"HF_ENDPOINT": released.hub.endpoint, "ROCMATRIX_TORCH_PYTHON": sys.executable}
     errand = stage.errand(event="schedule", payload={"repository": {"default_branch": "main"}}, variables=variables)
     return run_act(replace(errand, job="published", seconds=SECONDS))
 
 
+@pytest.fixture(scope="module")
+def nights(released: Released, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ActRun]:
+    """The nightly workflow of the repository that released and of another one, run side by side."""
+    folder = tmp_path_factory.mktemp("nights")
+    with ThreadPoolExecutor() as pool:
+        runs = {name: pool.submit(watched, released, folder, name) for name in (SOURCE, OTHER)}
+        return {name: run.result() for name, run in runs.items()}
+
+
 @pytest.mark.needs_torch
-def test_at_night_what_was_released_holds_and_loads_on_the_newest_torch(released: Released, tmp_path: Path) -> None:
-    run = watched(released, tmp_path, name=SOURCE)
+def test_at_night_what_was_released_holds_and_loads_on_the_newest_torch(nights: dict[str, ActRun]) -> None:
+    run = nights[SOURCE]
     said = run.said("What was published")
     assert run.results("published") == ("success",), said
     assert f": audit passed, signature good, by {SIGNER}" in said
@@ -154,9 +165,9 @@ def test_at_night_what_was_released_holds_and_loads_on_the_newest_torch(released
 
 @pytest.mark.needs_torch
 def test_a_release_that_another_repository_signed_is_red_and_nothing_of_it_is_imported(
-    released: Released, tmp_path: Path
+    nights: dict[str, ActRun],
 ) -> None:
-    run = watched(released, tmp_path, name="eve/source")
+    run = nights[OTHER]
     said = run.said("What was published")
     assert run.results("published") == ("failure",), said
     assert "::error title=watch::acme/scale@v1/build/" in said
