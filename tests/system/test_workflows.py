@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -40,36 +42,44 @@ def readme_yaml(section: str) -> list[str]:
     return re.findall(r"```yaml\n(.*?)```", text[text.index(f"## {section}") :].partition("\n## ")[0], re.DOTALL)
 
 
-def test_an_empty_repository_follows_the_readme(tmp_path: Path) -> None:
-    """README's lines as they stand: a project, matrix.yaml beside it, and the workflow at the commit that git names."""
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """A rehearsal of README's lines that was begun, and where what it prints goes."""
+
+    process: subprocess.Popen[bytes]
+    said: Path
+    told: Path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
+    """README's lines as they stand: a project, matrix.yaml beside it, and the workflow at the commit that git names.
+
+    It is begun before all other tests of this module, which take about as long together and mostly use one core.
+    """
+    folder = tmp_path_factory.mktemp("readme")
     (matrix,) = readme_yaml("Your own kernel")
     caller, release = readme_yaml("Use it in your repository")
-    assert len(caller.splitlines()) <= 16
-    assert yaml.safe_load(caller)["concurrency"] == {"group": "release-${{ github.ref }}", "cancel-in-progress": False}
     head = git(ROOT, "ls-remote", str(ROOT), "HEAD").split()[0]  # README's command, with this repository's address
-    repository = tmp_path / "shift"
-    shutil.copytree(write_kernel(tmp_path / "other", "shift", caller="") / "kernels/shift", repository)
+    repository = folder / "shift"
+    shutil.copytree(write_kernel(folder / "other", "shift", caller="") / "kernels/shift", repository)
     (repository / "matrix.yaml").write_text(matrix + release)
     (repository / ".github/workflows").mkdir(parents=True)
     (repository / ".github/workflows/release.yml").write_text(caller.replace("0" * 40, head))
     git(repository, "init", "-q", "-b", "main")
     commit(repository, "Sources", tag="v1.0.0")
-    done = subprocess.run(
-        [sys.executable, "-m", "rocmatrix", "rehearse", "--workflow", "--tag", "v1.0.0", "--json"],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout)
-    assert found["passed"]
-    ended = ["plan", "build", "digests", "check", "collect", "release", "gate"]
-    assert sorted({job["id"] for job in found["jobs"]}) == sorted(ended)
-    assert {f"torch{got['torch']}-rocm{got['rocm']}": got["variant"] for got in found["users"]} == found["wanted"]
-    assert len(found["users"]) == 4
+    said, told = folder / "said.json", folder / "told"
+    with said.open("wb") as out, told.open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rocmatrix", "rehearse", "--workflow", "--tag", "v1.0.0", "--json"],
+            cwd=repository,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=out,
+            stderr=err,
+        )
+    yield Rehearsal(process=process, said=said, told=told)
+    process.terminate()  # where the test that waits for it was not chosen
+    process.wait(SECONDS)
 
 
 def test_of_a_fork_s_pull_request_a_failing_kernel_is_annotated_the_other_is_done_and_nothing_has_a_credential(
@@ -204,3 +214,17 @@ def test_300_cells_fit_into_one_matrix(tmp_path: Path) -> None:
     assert rows["units"] == 300
     assert len(rows["include"]) == 64
     assert "every job did what the plan of 300 units asks" in found.said("Gate")
+
+
+def test_an_empty_repository_follows_the_readme(rehearsal: Rehearsal) -> None:
+    caller, _ = readme_yaml("Use it in your repository")
+    assert len(caller.splitlines()) <= 16
+    assert yaml.safe_load(caller)["concurrency"] == {"group": "release-${{ github.ref }}", "cancel-in-progress": False}
+    code = rehearsal.process.wait(SECONDS)
+    assert code == 0, rehearsal.said.read_text() + rehearsal.told.read_text()
+    found = json.loads(rehearsal.said.read_bytes())
+    assert found["passed"]
+    ended = ["plan", "build", "digests", "check", "collect", "release", "gate"]
+    assert sorted({job["id"] for job in found["jobs"]}) == sorted(ended)
+    assert {f"torch{got['torch']}-rocm{got['rocm']}": got["variant"] for got in found["users"]} == found["wanted"]
+    assert len(found["users"]) == 4
