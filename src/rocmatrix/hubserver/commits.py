@@ -19,6 +19,7 @@ from dulwich.refs import Ref
 from rocmatrix.hubserver.entries import commit_of, content_of
 from rocmatrix.hubserver.large_objects import LargeObjects
 from rocmatrix.hubserver.names import file_path, object_id
+from rocmatrix.hubserver.recent_objects import add_objects
 from rocmatrix.hubserver.refusals import RefusalError
 from rocmatrix.hubserver.repository import IDENTITY, Repository
 
@@ -157,7 +158,7 @@ def _tree(
     if request.large and attributes is not None:
         contents[ATTRIBUTES] = attributes
     blobs = {path: Blob.from_string(content) for path, content in contents.items()}
-    git.object_store.add_objects([(blob, None) for blob in blobs.values()])
+    add_objects(git, blobs.values())
     paths.update({path.encode(): (blob.id, _FILE_MODE) for path, blob in blobs.items()})
     _require_folders(paths)
     return paths

@@ -6,9 +6,11 @@ An object's name is the digest of its content, so what is kept here is never sta
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from dulwich.objects import ObjectID, ShaFile
 from dulwich.repo import Repo
@@ -19,12 +21,16 @@ _LARGEST = 64 << 10
 """Bytes; a longer object is read each time."""
 
 
-class _Key(NamedTuple):
+class _Place(NamedTuple):
     """A repository is its folder and the file that ``git init`` wrote: one made anew after a deletion is another."""
 
     folder: str
     inode: int
     made: int
+
+
+class _Key(NamedTuple):
+    place: _Place
     oid: ObjectID
 
 
@@ -56,6 +62,8 @@ class _Recent:
 
 
 _RECENT = _Recent()
+_PLACES: WeakKeyDictionary[Repo, _Place] = WeakKeyDictionary()
+"""Of those that are open, each for one request: a listing asks for hundreds of objects."""
 
 
 def object_of(repo: Repo, oid: ObjectID) -> ShaFile | None:
@@ -76,6 +84,18 @@ def object_of(repo: Repo, oid: ObjectID) -> ShaFile | None:
     return found
 
 
+def add_objects(repo: Repo, objects: Iterable[ShaFile]) -> None:
+    """Store objects that the repository does not have yet; a listing will ask for them next."""
+    new = [each for each in objects if each.id not in repo.object_store]
+    if new:
+        repo.object_store.add_objects([(each, None) for each in new])
+    for each in new:
+        _RECENT.keep(_key(repo, each.id), each.type_num, each.as_raw_string())
+
+
 def _key(repo: Repo, oid: ObjectID) -> _Key:
-    config = (Path(repo.path) / "config").stat()
-    return _Key(folder=repo.path, inode=config.st_ino, made=config.st_mtime_ns, oid=oid)
+    place = _PLACES.get(repo)
+    if place is None:
+        config = (Path(repo.path) / "config").stat()
+        place = _PLACES[repo] = _Place(folder=repo.path, inode=config.st_ino, made=config.st_mtime_ns)
+    return _Key(place=place, oid=oid)

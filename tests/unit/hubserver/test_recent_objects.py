@@ -11,7 +11,7 @@ from dulwich.objects import Blob
 from dulwich.repo import Repo
 
 from rocmatrix.hubserver import recent_objects
-from rocmatrix.hubserver.recent_objects import object_of
+from rocmatrix.hubserver.recent_objects import add_objects, object_of
 
 
 @pytest.fixture
@@ -39,6 +39,27 @@ def test_a_kept_object_is_as_it_was_stored_and_read_once(repo: Repo) -> None:
     again = object_of(repo, blob.id)
     assert isinstance(again, Blob)
     assert (again.id, again.data) == (blob.id, b"kept")
+
+
+def test_what_is_there_is_not_stored_again(repo: Repo) -> None:
+    first, second = Blob.from_string(b"first"), Blob.from_string(b"second")
+    for objects in ([first], [first], [first, second]):
+        add_objects(repo, objects)
+    with Repo(repo.path) as again:
+        kept = [oid for pack in again.object_store.packs for oid in pack.index]
+        assert sorted(kept) == sorted(each.id for each in (first, second))
+        assert {again.object_store[each.id].as_raw_string() for each in (first, second)} == {b"first", b"second"}
+
+
+def test_what_was_added_is_kept(repo: Repo) -> None:
+    blob = Blob.from_string(b"added")
+    add_objects(repo, [blob])
+    shutil.rmtree(Path(repo.path) / "objects")
+    (Path(repo.path) / "objects").mkdir()
+    with Repo(repo.path) as again:
+        found = object_of(again, blob.id)
+    assert isinstance(found, Blob)
+    assert (found.id, found.data) == (blob.id, b"added")
 
 
 def test_another_repository_does_not_show_it(repo: Repo, tmp_path: Path) -> None:
