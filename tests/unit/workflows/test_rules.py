@@ -184,6 +184,15 @@ def test_the_weekly_run_moves_bases_that_have_a_digest() -> None:
     assert "--upgrade" in pin.split()
 
 
+def test_what_becomes_a_pull_request_is_made_on_the_default_branch_alone() -> None:
+    default = "github.ref == format('refs/heads/{0}', github.event.repository.default_branch)"
+    jobs = [job for path in WORKFLOWS for job in read(path).jobs.values() if "actions/propose" in yaml.safe_dump(job)]
+    assert len(jobs) == 2
+    for job in jobs:
+        other = f"github.event_name == 'schedule' || (github.event_name == 'workflow_dispatch' && {default})"
+        assert " ".join(job["if"].split()) in (other, f"github.event_name == 'schedule' || {default}")
+
+
 def test_every_job_of_a_tag_s_run_uses_the_toolkit_at_its_own_commit() -> None:
     for name, job in kernel().jobs.items():
         used = [step["uses"] for step in job["steps"] if "setup-rocmatrix" in step.get("uses", "")]
