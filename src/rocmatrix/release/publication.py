@@ -130,10 +130,14 @@ class Publication:
     def _base(self, references: References) -> _Base:
         inherited = self._wanted.branch not in references.branches
         commit = references.branches[MAIN if inherited else self._wanted.branch]
-        return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=self._our_variants(commit))
+        return self._base_at(commit, inherited=inherited)
 
-    def _our_variants(self, commit: str) -> tuple[str, ...]:
-        return self._view.our_variants(commit, here=self._wanted.expectations.content.files)
+    def _base_at(self, commit: str, *, inherited: bool) -> _Base:
+        ours = self._our_variants(commit, also=(ATTRIBUTES,))
+        return _Base(commit=commit, tree=self._view.tree(commit), inherited=inherited, ours=ours)
+
+    def _our_variants(self, commit: str, *, also: tuple[str, ...] = ()) -> tuple[str, ...]:
+        return self._view.our_variants(commit, here=self._wanted.expectations.content.files, also=also)
 
     def _change(self, base: _Base, *, where: str) -> Change:
         content = self._wanted.expectations.content
@@ -266,8 +270,7 @@ class Publication:
         cards = {} if shown else {CARD: card}
         if not wanted.builds_on_main or any(each.major == wanted.release.major for each in later):
             return Change(additions=cards, deletions=(), message=message)
-        base = _Base(commit=main, tree=view.tree(main), inherited=False, ours=self._our_variants(main))
-        builds = self._change(base, where=MAIN)
+        builds = self._change(self._base_at(main, inherited=False), where=MAIN)
         return replace(builds, additions={**builds.additions, **cards}, message=message)
 
     def _clean(self) -> None:

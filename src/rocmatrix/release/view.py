@@ -157,7 +157,9 @@ class View:
         wanted = tuple(paths)
         self.persistence.ask("files", lambda: self.hub.download(self.repository, commit, wanted, folder))
 
-    def our_variants(self, commit: str, *, here: Mapping[str, LocalFile] | None = None) -> tuple[str, ...]:
+    def our_variants(
+        self, commit: str, *, here: Mapping[str, LocalFile] | None = None, also: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
         """Return the variants of a commit whose metadata has our block; all others are other people's.
 
         Metadata that cannot be read is not ours to replace.
@@ -165,6 +167,7 @@ class View:
         Args:
             commit: which one.
             here: path -> file of this machine; metadata of the same bytes is read here and not on the Hub.
+            also: small files that will be read next, and are asked for at the same time.
         """
         tree = self.tree(commit)
         paths = [path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree]
@@ -174,7 +177,7 @@ class View:
                 content = file.read()
                 if file_of(content).matches(tree[path]):  # nobody wrote to it since it was hashed
                     self._contents[tree[path].oid] = content
-        found = self._read(commit, paths)
+        found = self._read(commit, [*paths, *also])
         return tuple(path.split("/")[1] for path in paths if _has_our_block(found[path]))
 
 
