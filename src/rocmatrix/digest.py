@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NewType
 
@@ -48,10 +49,27 @@ def of_folder(folder: Path) -> Digest:
     ``kernels`` client.
 
     Raises:
-        OSError: a file cannot be read.
+        OSError: a file or folder cannot be read.
     """
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in below(folder) if path.is_file())
     return of_named_files({path.relative_to(folder).as_posix(): path for path in files})
+
+
+def below(folder: Path) -> Iterator[Path]:
+    """Yield all files, folders and links below a folder, however deep; links are not followed.
+
+    ``Path.rglob`` passes over a folder that cannot be read: a digest would be that of less than there is.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                yield Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
 
 
 def of_named_files(files: Mapping[str, Path]) -> Digest:

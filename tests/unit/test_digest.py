@@ -1,8 +1,11 @@
 """Digests of files, folders and parts."""
 
 import hashlib
+import os
+import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +40,30 @@ def test_files_under_names_are_hashed_as_a_folder_that_holds_them(tmp_path: Path
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "f").write_bytes(b"1")
     assert digest.of_named_files({"f": tmp_path / "a" / "f"}) == digest.of_folder(tmp_path / "a")
+
+
+def test_a_folder_that_cannot_be_listed_has_no_digest(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        digest.of_folder(tmp_path / "gone")
+
+
+def test_files_are_found_however_deep_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1200):
+        os.mkdir("d")  # noqa: PTH102 - relative to the folder that is entered next
+        os.chdir("d")
+    Path("f").write_bytes(b"1")
+    allowed = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        found = digest.of_folder(tmp_path)
+    finally:
+        sys.setrecursionlimit(allowed)
+    assert found == digest.of_named_files({"d/" * 1200 + "f": Path("f")})
+
+
+def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"1")
+    alone = digest.of_folder(tmp_path)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert digest.of_folder(tmp_path) == alone

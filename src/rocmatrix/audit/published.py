@@ -111,7 +111,7 @@ def parse_published(text: str) -> PublishedKernel:
         InputError: it names no repository.
     """
     repo, mark, revision = text.partition("@")
-    if not _REPO.fullmatch(repo) or (mark and not revision):
+    if not _REPO.fullmatch(repo) or (mark and not (revision and revision.isprintable())):
         fix = "Write <owner>/<name>, or <owner>/<name>@ and a branch, a tag or a commit."
         raise InputError("this names no kernel on the Hub", where=text[:200], fix=fix)
     return PublishedKernel(repo=repo, revision=_branch(revision) or None)

@@ -46,7 +46,7 @@ def refusals(repo: str, revision: str | None) -> Iterator[None]:
         raise InputError(f"it has no revision {revision}", where=repo, fix=fix) from err
     except HFValidationError as err:
         raise InputError(str(err)[:200], where=repo, fix="Write <owner>/<name>[@REV].") from err
-    except (OSError, ValueError) as err:  # the client's HTTP errors are OSErrors; what it cannot parse is a ValueError
+    except (OSError, ValueError, RecursionError) as err:  # HTTP errors are OSErrors; the others: what it cannot parse
         raise _unreachable(err, repo) from err
     except Exception as err:
         if type(err).__module__.partition(".")[0] not in {"httpx2", "httpx", "httpcore2", "huggingface_hub"}:

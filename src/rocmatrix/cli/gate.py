@@ -42,6 +42,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.gate_view import append_gate_summary, gate_annotations, show_gate  # noqa: PLC0415
+    from rocmatrix.report.text import one_line  # noqa: PLC0415
     from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
 
     judgement = judge(read_jobs(arguments.results), mode=Mode(arguments.mode), gpu=arguments.gpu)
@@ -53,7 +54,10 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
         for command in gate_annotations(judgement):
             make_console(sys.stderr).print(command, soft_wrap=True)
         if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-            append_gate_summary(judgement, Path(path))
+            try:
+                append_gate_summary(judgement, Path(path))
+            except OSError as err:
+                people.print(f"warning: {one_line(path)}: no summary was written: {err.strerror}", soft_wrap=True)
     return judgement.exit_code
 
 

@@ -93,7 +93,7 @@ def _name(path: Path) -> str:
 
 def _require_files(path: Path) -> None:
     """Refuse what is or holds a link, a pipe or a device: a digest of regular files alone would not speak of it."""
-    for each in (path, *path.rglob("*")):
+    for each in (path, *(digest.below(path) if path.is_dir() and not path.is_symlink() else ())):
         if each.is_symlink():
             raise InputError("this is a link, and no output folder has one", where=str(each), fix="Do not use it.")
         if not each.is_file() and not each.is_dir():

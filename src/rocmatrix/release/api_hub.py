@@ -193,7 +193,7 @@ class ApiHub:
             raise ReleaseError(f"{self._endpoint} is no address of a Hub: {err}", where="--hub") from err
         except HFValidationError as err:
             raise ReleaseError(f"no repository can be named so: {err}", where=repository) from err
-        except (JSONDecodeError, KeyError) as err:
+        except (JSONDecodeError, KeyError, RecursionError) as err:
             raise ReleaseError(
                 f"{self._endpoint} does not answer as a Hub does",
                 fix="Look at the address: a proxy, a login page or another service answers there.",

@@ -22,6 +22,8 @@ from rocmatrix.release.persistence import GiveUp, Patience, Persistence, SystemC
 from rocmatrix.release.trees import BUILD, LocalFile, Tree, file_of, variants_of
 
 _OUR_BLOCK = "rocmatrix"
+_MOST_METADATA = 1 << 20
+"""Bytes; what the audit reads of a variant's metadata too (``audit.client_metadata``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,7 @@ class View:
     ) -> tuple[str, ...]:
         """Return the variants of a commit whose metadata has our block; all others are other people's.
 
-        Metadata that cannot be read is not ours to replace.
+        Metadata that cannot be read, or has more than a MiB, is not ours to replace.
 
         Args:
             commit: which one.
@@ -170,7 +172,8 @@ class View:
             also: small files that will be read next, and are asked for at the same time.
         """
         tree = self.tree(commit)
-        paths = [path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree]
+        there = (path for name in variants_of(tree) if (path := f"{BUILD}/{name}/{METADATA_NAME}") in tree)
+        paths = [path for path in there if tree[path].size <= _MOST_METADATA]
         for path in paths:
             file = here.get(path) if here else None
             if file is not None and file.matches(tree[path]):
@@ -210,6 +213,6 @@ def glance(hub: Hub, repository: str) -> View:
 def _has_our_block(content: bytes) -> bool:
     try:
         metadata = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(metadata, dict) and isinstance(metadata.get(_OUR_BLOCK), dict)

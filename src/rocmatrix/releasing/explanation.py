@@ -32,7 +32,7 @@ def why(
         if not is_minor(value):
             raise InputError(f"{quote(value)} is no minor version", where=name, fix='Write two numbers, as "2.13".')
     name, mark, revision = repository.partition("@")
-    if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision):
+    if name.count("/") != 1 or not all(name.split("/")) or (mark and not revision) or not repository.isprintable():
         raise InputError(f"{quote(repository)} names no kernel", fix="Write owner/name, or owner/name@revision.")
     with open_hub(hub, name, transport) as there:
         return explain(glance(there, name), Machine(torch=torch, rocm=rocm), revision=revision or None, arch=arch)

@@ -152,7 +152,7 @@ class _Shelf:
             damage = str(err)
         else:
             place = self.place(origin.headers_digest)
-            found = digest.of_folder(place / "include") if place.is_dir() else None
+            found = digest.of_folder(place / "include") if (place / "include").is_dir() else None
             if found == origin.headers_digest:
                 return replace(origin, transferred=0, how="cache")
             damage = f"their digest is {found}, not {origin.headers_digest}" if found else "they are gone"

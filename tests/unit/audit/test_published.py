@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rocmatrix.audit.published import PublishedKernel, _file, _selected, parse_published
-from rocmatrix.errors import InputError
+from rocmatrix.audit.published_refusals import refusals
+from rocmatrix.errors import InputError, MissingRequirementError
 
 KERNEL = PublishedKernel(repo="acme/gemm", revision=None)
 
@@ -24,7 +27,13 @@ def test_a_repository_and_a_revision_are_read(text: str, revision: str | None) -
     assert parse_published(text) == PublishedKernel(repo="acme/gemm", revision=revision)
 
 
-@pytest.mark.parametrize("text", ["", "gemm", "a/b/c", "acme/gemm@", "@v1", "../x", "acme/ge mm", "acme/gemm\n", "-/-"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "gemm", "a/b/c", "acme/gemm@", "@v1", "../x", "acme/ge mm", "acme/gemm\n", "-/-"),
+        *("acme/gemm@v1\udcff", "acme/gemm@v1\x1b", "acme/ge\udcffm"),  # bytes of an argument that are no text
+    ],
+)
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="names no kernel on the Hub"):
         parse_published(text)
@@ -56,3 +65,8 @@ def test_variants_are_selected_by_pattern() -> None:
         _selected(files, ("*-xpu",), "x")
     with pytest.raises(InputError, match="it has no variants"):
         _selected([], (), "x")
+
+
+def test_an_answer_that_is_nested_too_deep_is_a_hub_out_of_order() -> None:
+    with pytest.raises(MissingRequirementError, match="RecursionError"), refusals("acme/gemm", "v1"):
+        json.loads("[" * 200_000)

@@ -130,6 +130,16 @@ def test_the_verb_prints_a_table_annotates_and_adds_to_the_summary(
     assert json.loads(capsys.readouterr().out)["objections"] == []
 
 
+def test_a_summary_that_cannot_be_written_changes_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    needs = write(tmp_path / "needs.json", green("check") | {"check": "cancelled"})
+    assert main(["gate", "--results", str(needs), "--mode", "check"]) == ExitCode.ENVIRONMENT
+    assert "no summary was written: Is a directory" in capsys.readouterr().out.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"a":' * 100_000, '{"plan": {"result": "great"}}', '{"plan": {}}', "\ufeff{}", "null"]
 )
