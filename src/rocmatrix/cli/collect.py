@@ -17,9 +17,9 @@ _PARTS = (
     (
         "--emulated-from",
         "emulated",
-        "as --checks-from, of machines with the emulator; what a GPU says of a unit counts only beside their record",
+        "as --checks-from, of machines that check on the emulator; what a GPU says of a unit counts only beside their record",
     ),
-    ("--checks-from", "checks", "as --from, of machines that only check: nothing but their check.json is taken"),
+    ("--checks-from", "checks", "as --from, of machines that check on a GPU: of these nothing but check.json is taken"),
 )
 """Options that name output folders of other machines, what they are kept as, and what they mean."""
 

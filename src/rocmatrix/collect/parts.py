@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ class Parts:
     Attributes:
         whole: builds, audits and checks are taken from these.
         emulated: checks alone are, of machines with the emulator; no check on a GPU counts without one of them.
-        checks: checks alone are.
+        checks: checks on a GPU and failures alone are: what the emulator says is taken from ``emulated``.
     """
 
     whole: Sequence[Path] = ()
@@ -132,11 +132,27 @@ def _merge_unit(unit: Unit, whole: Sequence[Store], checks: _Checks, into: Store
         for audit in list(_records(stores, unit, AuditRecord, artifact, emit))[:1]:
             into.write_record(audit)
         emulated = tuple(_records(checks.emulated, unit, CheckRecord, artifact, emit))
-        found = (*emulated, *_records((*stores, *checks.others), unit, CheckRecord, artifact, emit))
+        others = _on_a_gpu(_records(checks.others, unit, CheckRecord, artifact, emit), emit)
+        found = (*emulated, *_records(stores, unit, CheckRecord, artifact, emit), *others)
         if checks.emulated:
             _require_emulated(unit, emulated, found)
         if found:
             into.write_record(document.with_texts(max(found, key=_weight), bounded))
+
+
+def _on_a_gpu(records: Iterable[CheckRecord], emit: Emit) -> Iterator[CheckRecord]:
+    """Yield what machines with a GPU found there, and every failure: that the emulator passed is not theirs to say.
+
+    A failure counts as a GPU's, whatever it says that it is of: it would be blamed on the emulator otherwise.
+    """
+    for record in records:
+        if record.tested in _ON_A_GPU:
+            yield record
+        elif record.outcome is Outcome.FAILED:
+            yield replace(record, tested=Tested.OTHER_GPU)
+        else:
+            said = f"{record.unit}: its record does not count: it says {record.tested}, and is of no GPU"
+            emit(Notice(level="warning", message=said, where="--checks-from"))
 
 
 def _require_emulated(unit: Unit, emulated: Sequence[CheckRecord], found: Sequence[CheckRecord]) -> None:

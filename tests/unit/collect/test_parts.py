@@ -140,6 +140,38 @@ def test_a_gpu_s_record_without_that_of_the_emulator_is_refused(machine: Machine
     assert refused.value.where == UNIT
 
 
+@pytest.mark.parametrize("claimed", [Tested.EMULATED, Tested.UNTESTED])
+def test_a_machine_with_a_gpu_cannot_say_what_the_emulator_found(
+    machine: Machine, into: Store, claimed: Tested
+) -> None:
+    """Its record would outweigh the honest one, which says why the emulator could not run the unit."""
+    built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
+    for project in (built, hosted, gpu):
+        project.build()
+    built.audit()
+    hosted.check(tested=Tested.UNTESTED)
+    gpu.check(tested=claimed)
+    for emulated, kept in (([], False), ([check_only(hosted)], True)):
+        (said,) = merge(into, built.store.root, emulated=emulated, checks=[gpu.store.root])
+        assert f"its record does not count: it says {claimed}, and is of no GPU" in said
+        record = into.read_record(UNIT, CheckRecord)
+        assert isinstance(record, CheckRecord) is kept
+    assert isinstance(record, CheckRecord)
+    assert record.tested is Tested.UNTESTED
+
+
+def test_a_failure_is_the_gpu_s_though_it_says_that_it_is_the_emulator_s(machine: Machine, into: Store) -> None:
+    built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
+    for project in (built, hosted, gpu):
+        project.build()
+    hosted.check()
+    gpu.check(outcome=Outcome.FAILED, tested=Tested.EMULATED)
+    assert merge(into, built.store.root, emulated=[check_only(hosted)], checks=[check_only(gpu)]) == []
+    record = into.read_record(UNIT, CheckRecord)
+    assert isinstance(record, CheckRecord)
+    assert (record.outcome, record.tested) == (Outcome.FAILED, Tested.OTHER_GPU)
+
+
 def test_a_failure_on_the_emulator_is_kept_before_what_a_gpu_says(machine: Machine, into: Store) -> None:
     built, hosted, gpu = machine("built"), machine("hosted"), machine("gpu")
     for project in (built, hosted, gpu):
