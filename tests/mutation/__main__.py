@@ -56,7 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=2, help="that judge side by side (default: %(default)s)")
     parser.add_argument("--thorough", action="store_true", help="ask every detector, not the first that notices")
     parser.add_argument("--again", action="store_true", help="try survivors again: trials or reasons were added")
-    parser.add_argument("--edges", action="store_true", help="follow survivors' results through every edge of a tile")
+    parser.add_argument(
+        "--edges", action="store_true", help="try survivors at every edge of a tile, follow their results"
+    )
     return parser
 
 

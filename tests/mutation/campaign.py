@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -13,9 +13,11 @@ import msgspec
 
 from rocmatrix import digest
 from rocmatrix.emulator.translator.compiler import emulator_digest
+from tests.mutation.bounds import arguments_of
+from tests.mutation.edges import Edges
 from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import Judge
-from tests.mutation.lockstep import Lockstep
+from tests.mutation.lockstep import SELECTS, Lockstep
 from tests.mutation.operators import Mutant, Operator, mutants
 from tests.mutation.subjects import Subject
 from tests.mutation.unseen import Unseen
@@ -72,7 +74,8 @@ class Reasons:
         listing, descriptor = subject.listing(), subject.code.kernel(subject.kernel).descriptor
         self._prover = Prover(listing, preloads=descriptor.preload_length > 0)
         (work_items,) = {trial.geometry.block[0] for trial in subject.trials}
-        self._lockstep = Lockstep(listing, descriptor.mode, self._prover, work_items)
+        arguments = arguments_of(descriptor, work_items, subject.sizes)
+        self._lockstep = Lockstep(listing, self._prover, arguments)
 
     def reason(self, mutant: Mutant) -> str:
         """Return the reason, ``""`` where none is proved."""
@@ -81,6 +84,8 @@ class Reasons:
             return known
         if self._lockstep.is_same(mutant):
             return Reason.SAME_EFFECT
+        if mutant.instruction.name in SELECTS and self._lockstep.is_same(mutant, whichever_nan=True):
+            return Reason.SAME_NUMBERS
         return Reason.IDLE if self._is_idle_branch(mutant) else ""
 
     def _is_idle_branch(self, mutant: Mutant) -> bool:
@@ -117,7 +122,7 @@ def run(
         processes: that judge side by side.
         thorough: ask everything of each mutant.
         again: judge survivors again, whose results are kept: there are more trials or reasons now.
-        edges: follow results of survivors through every edge of a tile, which takes a minute or more.
+        edges: try survivors at every edge of a tile, and follow their results there, which takes a minute or more.
     """
     chosen = list(mutants(subject.listing()))
     if sample is not None and sample < len(chosen):
@@ -130,10 +135,26 @@ def run(
             file.write(msgspec.json.encode(result) + b"\n")
         if edges:
             survivors = [mutant for mutant in chosen if known[mutant.key].survived]
-            for mutant in Unseen(subject, cache).among(survivors):
-                result = known[mutant.key] = replace(known[mutant.key], equivalent=Reason.UNSEEN)
+            for mutant, result in _at_edges(subject, cache, survivors, known):
+                known[mutant.key] = result
                 file.write(msgspec.json.encode(result) + b"\n")
     return tuple(known[mutant.key] for mutant in chosen)
+
+
+def _at_edges(
+    subject: Subject, cache: Path, survivors: Sequence[Mutant], known: Mapping[str, Result]
+) -> Iterator[tuple[Mutant, Result]]:
+    """Return new results of survivors: what launches at every edge of a tile notice, or do not depend on."""
+    edges, rest = Edges(subject, cache), []
+    for mutant in survivors:
+        noticed = edges.noticed(mutant)
+        if noticed:
+            said = next(iter(noticed.values()))[:300]
+            yield mutant, replace(known[mutant.key], noticed=tuple(sorted(noticed)), said=said)
+        else:
+            rest.append(mutant)
+    for mutant in Unseen(subject, cache).among(rest):
+        yield mutant, replace(known[mutant.key], equivalent=Reason.UNSEEN)
 
 
 def _identity(subject: Subject, *, thorough: bool) -> str:

@@ -7,12 +7,13 @@ and the mutant counts as a survivor.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of, union
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
+from tests.mutation.bounds import Arguments, Bounds, find_bounds
 from tests.mutation.copies import Copies
 from tests.mutation.facts import Known, find_facts, narrows_only
 from tests.mutation.operators import Listing, Mutant, Operator
@@ -29,6 +30,7 @@ class Reason(StrEnum):
     SAME_VALUE = "both registers were given the same value"
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
     UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
+    SAME_NUMBERS = "the same, but for which NaN is taken where all that are compared are NaN"
     SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
 
@@ -63,8 +65,15 @@ class Prover:
         self.may_go_anywhere = False
         self._reachable = self._reached_from(*self.entries)
         instructions = {each.address: each for each in listing.instructions if each.address in self._reachable}
-        trusted = narrows_only(instructions) and not self.may_go_anywhere
-        self.facts = find_facts(instructions, self.entries, following) if trusted else {}
+        self._trusted = narrows_only(instructions) and not self.may_go_anywhere
+        self.facts = find_facts(instructions, self.entries, following) if self._trusted else {}
+
+    def bounds(self, arguments: Arguments) -> Mapping[int, Bounds]:
+        """Return how large registers can be before each instruction; nothing where too little is known of the code."""
+        instructions = {each.address: each for each in self._listing.instructions if each.address in self._reachable}
+        if not self._trusted:
+            return {}
+        return find_bounds(instructions, self.entries, following, self.facts, arguments)
 
     def _reached_from(self, *entries: int) -> frozenset[int]:
         waiting, seen = list(entries), set[int]()

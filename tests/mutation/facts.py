@@ -182,7 +182,7 @@ def _vector_results(state: State, instruction: Instruction) -> dict[int, Fact]:
         return {register: Result(instruction.address) for register in registers_of(destination)}
     if instruction.name not in COMPARISONS or instruction.sdwa or destination.file is not RegisterFile.SGPR:
         return {}
-    constant = _number(instruction.sources[0])
+    constant = number_of(instruction.sources[0])
     (result,) = {state.get(register) for register in registers_of(instruction.sources[1])} or {None}
     if constant is None or not isinstance(result, Result):
         return {}
@@ -223,7 +223,7 @@ def _rest(part: Lanes) -> Lanes:
 
 def _moved_pair(state: State, instruction: Instruction) -> dict[int, Fact]:
     source, first = instruction.sources[0], instruction.destinations[0].index
-    number = _number(source)
+    number = number_of(source)
     if number is None:
         return _pair(instruction.destinations[0], state.get(source.index))
     if source.file is RegisterFile.LITERAL:  # its upper half is a matter of the instruction
@@ -242,14 +242,15 @@ def _moved(state: State, instruction: Instruction) -> dict[int, Fact]:
         value = instruction.immediate
         return {register: (value - 0x10000 if value & 0x8000 else value) & _MASK}
     source = instruction.sources[0]
-    number = _number(source)
+    number = number_of(source)
     if number is not None:
         return {register: number & _MASK}
     moved = [state.get(each) for each in registers_of(source)]
     return {register: moved[0]} if moved and moved[0] is not None and source.file is not RegisterFile.AGPR else {}
 
 
-def _number(operand: Operand) -> int | None:
+def number_of(operand: Operand) -> int | None:
+    """Return the constant that an operand is, if it is one of 32 bits: a float's bits, negative integers as such."""
     if operand.file is RegisterFile.LITERAL:
         return operand.index
     if operand.file is not RegisterFile.CONSTANT:

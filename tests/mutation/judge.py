@@ -146,7 +146,7 @@ class Judge:
         for is_shipped, attempt in self._attempts(mutant):
             if noticed and not self._thorough and (shipped or not is_shipped) and noticed.keys() != {BITS}:
                 break
-            found = _tried(attempt)
+            found = tried(attempt)
             shipped = shipped or (is_shipped and bool(found.keys() - {BITS}))
             noticed = found | noticed
         if len(noticed) > 1:
@@ -159,7 +159,7 @@ class Judge:
         code, data = self._subject.with_change(mutant)
         programs = self._programs.of((self._subject.place, mutant), data)
         reaches = [reach for reach in self._reaches if mutant.places & reach.offsets]
-        yield True, lambda: _named(analyze(code, self._subject.kernel, self._detectors).findings)
+        yield True, lambda: named(analyze(code, self._subject.kernel, self._detectors).findings)
         for shipped in (True, False):
             for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
                 for reach in reaches:
@@ -181,7 +181,7 @@ def _launches(subject: Subject) -> Iterator[tuple[Trial, Options]]:
 
 def _launched(reach: Reach, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:
     comparison, execution, got = reach.trial.run(code, Device(programs), options)
-    noticed = _named(execution.findings)
+    noticed = named(execution.findings)
     if not comparison.passed:
         noticed[NUMBERS] = comparison.detail
     elif not noticed and got.tobytes() != reach.result:
@@ -189,13 +189,13 @@ def _launched(reach: Reach, code: CodeObject, programs: Programs, options: Optio
     return noticed
 
 
-def _tried(attempt: Attempt) -> dict[str, str]:
+def tried(attempt: Attempt) -> dict[str, str]:
     """Return what notices, by name, with its words; what ends an attempt is one of it."""
     try:
         with _limited():
             return attempt()
     except FaultError as err:
-        return _named((err.fault, *err.findings))
+        return named((err.fault, *err.findings))
     except (UnsupportedError, InputError) as err:
         return {REFUSED: str(err)}
     except _TimeIsUpError:
@@ -216,5 +216,6 @@ def _limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _named(findings: tuple[Fault, ...]) -> dict[str, str]:
+def named(findings: tuple[Fault, ...]) -> dict[str, str]:
+    """Return findings by what noticed them, with their words; the first one's where there are several."""
     return {DETECTORS.get(fault.kind, FAULTS): str(fault) for fault in reversed(findings)}

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import z3
 
 from rocmatrix.emulator.analysis.effects import FIRST_AGPR, FIRST_VGPR
 from rocmatrix.emulator.instruction import RegisterFile
+from tests.mutation.bounds import Bounds
 from tests.mutation.facts import Compared, Fact, Known, Lanes, Result, State
-from tests.mutation.symbolic import Place, SymbolicMachine
+from tests.mutation.symbolic import SymbolicMachine
+from tests.mutation.symbolic_registers import Place
 from tests.mutation.symbols import LANES, Symbols
 from tests.mutation.terms import is_quiet
 
+_ALL_BITS = 0xFFFFFFFF
 _FILES = ((FIRST_AGPR, RegisterFile.AGPR), (FIRST_VGPR, RegisterFile.VGPR), (0, RegisterFile.SGPR))
 
 
 class Knowledge:
     """Gives machines what is known at a place."""
 
-    def __init__(self, facts: Mapping[int, State], symbols: Symbols, work_items: int) -> None:
+    def __init__(
+        self, facts: Mapping[int, State], bounds: Mapping[int, Bounds], symbols: Symbols, work_items: int
+    ) -> None:
         """Take what is known.
 
         Args:
             facts: before each instruction.
+            bounds: before each instruction.
             symbols: of the proof.
             work_items: of a workgroup, along its only axis: v0 is less.
         """
         self._facts = facts
+        self._bounds = bounds
         self._symbols = symbols
         self._work_items = work_items
 
@@ -49,6 +56,17 @@ class Knowledge:
                 machine.registers[where] = self._compared(fact, machine.generation)[register % 2]
             else:
                 machine.registers[where] = self._lanes(fact, register % 2, machine.generation)
+        self.bound(place, machine, [_place_of(register) for register in self._bounds.get(place, {})])
+
+    def bound(self, place: int, machine: SymbolicMachine, registers: Iterable[Place]) -> None:
+        """Note how large registers of the original can be at a place; of others nothing is known."""
+        bounds = self._bounds.get(place, {})
+        for each in registers:
+            bound = bounds.get(register_of(each))
+            word = machine.word(each)
+            if bound is not None and not z3.is_bv_value(word):
+                unset = bound.bits ^ _ALL_BITS
+                self._symbols.facts.all += [z3.ULE(word, bound.largest), word & unset == 0]
 
     @staticmethod
     def _result(fact: Result, generation: int) -> z3.BitVecRef:

@@ -8,23 +8,24 @@ must be provably equal. A proof that needs more than that fails.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import z3
 
-from rocmatrix.emulator.analysis.effects import EXEC_PAIR, effects_of
-from rocmatrix.emulator.decoder import decode
-from rocmatrix.emulator.descriptor import Mode
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR
 from rocmatrix.emulator.instruction import EXEC, Instruction, RegisterFile
 from rocmatrix.emulator.interpreter import handler_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
+from tests.mutation.bounds import Arguments
 from tests.mutation.equivalence import Prover, following
 from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.operators import Listing, Mutant
+from tests.mutation.paths import Path, constants_of, decoded, writes_of
 from tests.mutation.questions import Questions
-from tests.mutation.symbolic import SCC_PLACE, Place, SymbolicMachine
+from tests.mutation.symbolic import SymbolicMachine
+from tests.mutation.symbolic_registers import SCC_PLACE, Place
 from tests.mutation.symbols import Event, Symbols
+from tests.mutation.terms import is_nan
 from tests.mutation.ways import Ways
 
 _LONGEST, _DEEPEST = 800, 6
@@ -33,54 +34,47 @@ _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_se
 """Instructions that mean something to other waves or later ones, which no term says."""
 
 
+SELECTS = ("v_max_f32", "v_min_f32", "v_max3_f32", "v_min3_f32")
+"""Instructions that give one of their operands, a NaN if all of them are."""
+
+
 class _NotProvedError(Exception):
     """The proof does not work out."""
-
-
-@dataclass
-class _Path:
-    """Both programs at one place."""
-
-    place: int
-    first: SymbolicMachine
-    second: SymbolicMachine
-    budget: list[int]
-    depth: int = 0
-    same_lanes: bool = True
-    differing: set[Place] = field(default_factory=set)
 
 
 class Lockstep:
     """Proofs about one kernel."""
 
-    def __init__(self, listing: Listing, mode: Mode, prover: Prover, work_items: int) -> None:
-        """Take a kernel's code, its MODE, what knows which registers are dead, and what launchers promise.
-
-        Args:
-            listing: the code.
-            mode: MODE when a wave begins.
-            prover: of the same code.
-            work_items: of a workgroup, along its only axis: v0 is less.
-        """
-        self._mode = mode
+    def __init__(self, listing: Listing, prover: Prover, arguments: Arguments) -> None:
+        """Take a kernel's code, what knows which registers are dead, and what launchers promise."""
+        self._mode = arguments.mode
         self._prover = prover
-        self._work_items = work_items
+        self._work_items = arguments.work_items
         self._instructions = {each.address: each for each in listing.instructions}
         self._skipped = {
             each.address for each in listing.instructions if each.name == "s_cbranch_execz" and prover.skips(each)
         }
+        self._bounds = prover.bounds(arguments)
+        self._whichever_nan = False
         self._ways = Ways(listing.instructions, prover.entries, self._following)
 
-    def is_same(self, mutant: Mutant) -> bool:
-        """Say whether a mutant is proved to do the same as the original."""
-        changed = _decoded(mutant.after, mutant.offset)
-        original = _decoded(mutant.before, mutant.offset)
+    def is_same(self, mutant: Mutant, *, whichever_nan: bool = False) -> bool:
+        """Say whether a mutant is proved to do the same as the original.
+
+        Args:
+            mutant: the change.
+            whichever_nan: the larger or smaller one of several NaN may be another one of them.
+        """
+        self._whichever_nan = whichever_nan
+        changed = decoded(mutant.after, mutant.offset)
+        original = decoded(mutant.before, mutant.offset)
         for each in (*original, *changed):
             if (each.name in FLOWS and each.name != "s_nop") or each.name.startswith(_ORDER):
                 return False
+        nowhere: list[list[list[int]]] = [[[]]]
+        ways = nowhere if whichever_nan else self._ways.to(mutant.offset)  # what numbers are there makes no difference
         return any(
-            all(self._is_same_after(ways, mutant.offset, original, changed) for ways in several)
-            for several in self._ways.to(mutant.offset)
+            all(self._is_same_after(way, mutant.offset, original, changed) for way in several) for several in ways
         )
 
     def _is_same_after(
@@ -108,7 +102,7 @@ class Lockstep:
     def _begin(self) -> None:
         """Begin a proof."""
         self._symbols = Symbols()
-        self._knowledge = Knowledge(self._prover.facts, self._symbols, self._work_items)
+        self._knowledge = Knowledge(self._prover.facts, self._bounds, self._symbols, self._work_items)
         self._visited: set[object] = set()
         self._questions = Questions(self._symbols)
 
@@ -119,7 +113,7 @@ class Lockstep:
     ) -> bool:
         first = self._machine_at(before, place)
         second = self._copy(first)
-        path = _Path(place=place + sum(each.size for each in original), first=first, second=second, budget=[_LONGEST])
+        path = Path(place=place + sum(each.size for each in original), first=first, second=second, budget=[_LONGEST])
         self._step(path, original, changed)
         return self._followed(path)
 
@@ -130,9 +124,10 @@ class Lockstep:
         for address, further in zip(before, [*before[1:], place], strict=False):
             self._execute(machine, [self._instructions[address]])
             self._symbols.facts.all += self._condition(machine, self._instructions[address], further)
+        self._knowledge.bound(place, machine, list(machine.registers))
         return machine
 
-    def _followed(self, path: _Path) -> bool:
+    def _followed(self, path: Path) -> bool:
         """Follow a path until nothing that is read again differs."""
         while path.differing:
             registers = {register_of(place) for place in path.differing}
@@ -158,14 +153,14 @@ class Lockstep:
         term = condition(machine).term  # type: ignore[attr-defined]
         return [term if jumps else z3.Not(term)]
 
-    def _branched(self, path: _Path, branch: Instruction) -> bool:
+    def _branched(self, path: Path, branch: Instruction) -> bool:
         condition = CONDITIONS.get(branch.name)
         if condition is not None:
             one, other = (condition(machine).term for machine in (path.first, path.second))  # type: ignore[attr-defined]
             if not self._questions.are_equal(one, other):
                 return False
         self._forget_dead(path)
-        constants = _constants(path)
+        constants = constants_of(path)
         if constants is not None:
             return all(self._begun_again(path, place, constants) for place in following(branch))
         if path.depth >= _DEEPEST:
@@ -173,7 +168,7 @@ class Lockstep:
         outside = self._questions.where
         for place in following(branch):
             copies = [self._copy(machine) for machine in (path.first, path.second)]
-            further = _Path(
+            further = Path(
                 place=place, first=copies[0], second=copies[1], budget=path.budget, depth=path.depth + 1,
                 same_lanes=path.same_lanes, differing=set(path.differing),
             )  # fmt: skip
@@ -183,14 +178,14 @@ class Lockstep:
         self._questions.where = outside
         return True
 
-    def _forget_dead(self, path: _Path) -> None:
+    def _forget_dead(self, path: Path) -> None:
         """Take what differs and is never read again for the same."""
         for place in list(path.differing):
             if self._prover.dead_at([register_of(place)], path.place, same_lanes=path.same_lanes):
                 path.second.registers[place] = path.first.word(place)
                 path.differing.discard(place)
 
-    def _begun_again(self, path: _Path, place: int, constants: Mapping[Place, tuple[int, int]]) -> bool:
+    def _begun_again(self, path: Path, place: int, constants: Mapping[Place, tuple[int, int]]) -> bool:
         """Follow a path on which constants differ, and nothing else is known; each place with each of them once."""
         key = (place, path.same_lanes, frozenset(constants.items()))
         if key in self._visited:
@@ -206,7 +201,7 @@ class Lockstep:
         second.registers = dict(first.registers)
         for where, (one, other) in constants.items():
             first.registers[where], second.registers[where] = z3.BitVecVal(one, 32), z3.BitVecVal(other, 32)
-        further = _Path(
+        further = Path(
             place=place, first=first, second=second, budget=path.budget,
             same_lanes=path.same_lanes, differing=set(constants),
         )  # fmt: skip
@@ -221,7 +216,7 @@ class Lockstep:
         made.registers, made.accesses = dict(machine.registers), machine.accesses
         return made
 
-    def _step(self, path: _Path, original: Sequence[Instruction], changed: Sequence[Instruction]) -> None:
+    def _step(self, path: Path, original: Sequence[Instruction], changed: Sequence[Instruction]) -> None:
         """Execute one instruction of each, and hold what they did against each other.
 
         Raises:
@@ -236,13 +231,13 @@ class Lockstep:
         touched = {place for place, term in first.registers.items() if old[0].get(place) is not term}
         touched |= {place for place, term in second.registers.items() if old[1].get(place) is not term}
         path.same_lanes = path.same_lanes and not writes_of((*original, *changed)) & EXEC_PAIR
-        for place in touched:
-            one, other = first.word(place), second.word(place)
-            if self._questions.are_equal(one, other) or self._is_same_mask(place, first, second):
-                second.registers[place] = one
-                path.differing.discard(place)
-            else:
-                path.differing.add(place)
+        self._knowledge.bound(path.place, first, touched)
+        selects = self._whichever_nan and all(each.name in SELECTS for each in (*original, *changed))
+        same = [place for place in touched if self._is_same_place(place, first, second, selects=selects)]
+        path.differing |= touched
+        for place in same:
+            second.registers[place] = first.word(place)
+            path.differing.discard(place)
 
     def _execute(self, machine: SymbolicMachine, instructions: Sequence[Instruction]) -> None:
         machine.events, machine.opaque = [], []
@@ -268,6 +263,12 @@ class Lockstep:
 
     # -- what is proved ----------------------------------------------------------------------------------------------
 
+    def _is_same_place(self, place: Place, first: SymbolicMachine, second: SymbolicMachine, *, selects: bool) -> bool:
+        one, other = first.word(place), second.word(place)
+        if self._questions.are_equal(one, other) or self._is_same_mask(place, first, second):
+            return True
+        return selects and self._questions.hold(z3.Or(one == other, z3.And(is_nan(one, 32), is_nan(other, 32))))
+
     def _is_same_mask(self, place: Place, first: SymbolicMachine, second: SymbolicMachine) -> bool:
         """Say whether two scalars have the same bit for the lane, which stands for every lane."""
         file, index = place
@@ -278,27 +279,3 @@ class Lockstep:
 
     def _following(self, instruction: Instruction) -> tuple[int, ...]:
         return (instruction.next_address,) if instruction.address in self._skipped else following(instruction)
-
-
-def _decoded(code: bytes, address: int) -> list[Instruction]:
-    made, place = [], 0
-    while place < len(code):
-        made.append(decode(code[place:] + bytes(16), address + place))
-        place += made[-1].size
-    return made
-
-
-def _constants(path: _Path) -> Mapping[Place, tuple[int, int]] | None:
-    """Return what differs on a path, if it is a constant in each program."""
-    found = {}
-    for place in path.differing:
-        one, other = (z3.simplify(machine.word(place)) for machine in (path.first, path.second))
-        if not (z3.is_bv_value(one) and z3.is_bv_value(other)):
-            return None
-        found[place] = one.as_long(), other.as_long()
-    return found
-
-
-def writes_of(instructions: Sequence[Instruction]) -> frozenset[int]:
-    """Return the registers that instructions write."""
-    return frozenset[int]().union(*(effects_of(each).writes for each in instructions))

@@ -6,7 +6,7 @@ import z3
 
 from tests.mutation.symbols import Symbols
 
-_EFFORT = 400_000
+_EFFORT, _MORE_EFFORT = 400_000, 4_000_000
 """Z3's own measure of work (``rlimit``) for one question: the same on every machine, unlike seconds."""
 
 
@@ -38,6 +38,14 @@ class Questions:
         answer = self._solver.check()
         self._solver.pop()
         return bool(answer == z3.unsat)
+
+    def hold(self, truth: z3.BoolRef) -> bool:
+        """Say whether something is proved to hold on this path, with more effort."""
+        self._solver.set("rlimit", _MORE_EFFORT)
+        try:
+            return self.are_equal(truth, z3.BoolVal(val=True))
+        finally:
+            self._solver.set("rlimit", _EFFORT)
 
     def are_always_equal(self, one: z3.ExprRef, other: z3.ExprRef) -> bool:
         """Say whether two terms are proved to be equal on all paths from where the proof begins."""

@@ -16,11 +16,13 @@ from tests.corpus.specs import SPECS, Manifest
 from tests.corpus.trial import Trial
 from tests.mutation.gemm_trials import Layouts, edge_trials, exact_trials, shipped_trials
 from tests.mutation.operators import Listing, Mutant, list_kernel
-from tests.mutation.triton_trials import trials_for
+from tests.mutation.triton_trials import edges_for, trials_for
 from tests.system.emulator_compiler import compile_gemm
 
 _ROOT = Path(__file__).parents[2]
 _SECONDS = 300
+_POINTER, _SIZE = 8, 4
+"""Bytes of arguments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,13 @@ class Subject:
     def entry(self) -> int:
         """Address of the kernel in the image."""
         return self.code.kernel(self.kernel).entry
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        """Offsets of the arguments that are sizes, in bytes: they follow the pointers."""
+        trial = self.trials[0]
+        first = _POINTER * (len(trial.inputs) + 1)
+        return frozenset(first + _SIZE * number for number in range(len(trial.scalars)))
 
     @property
     def segment(self) -> Segment:
@@ -119,6 +128,7 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
                 trials=trials,
                 shipped=own,
                 approximates=spec.kernel in _APPROXIMATE,
+                edges=partial(edges_for, spec, needs),
             )
 
 

@@ -6,7 +6,7 @@ list of operands: the same operands in all lanes give the same value, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import z3
 
@@ -17,51 +17,15 @@ from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.semantics.operands import constant_operand
-from tests.mutation.symbols import LANES, Event, Opaque, Symbols
-from tests.mutation.terms import Term, constant, is_quiet
+from tests.mutation.symbolic_registers import SCC_PLACE, SymbolicRegisters
+from tests.mutation.symbols import LANES, Event
+from tests.mutation.terms import Term, constant
 
-Place = tuple[RegisterFile, int]
-"""One 32-bit register."""
-SCC_PLACE: Place = (RegisterFile.SGPR, SCC)
 _VECTORS = (RegisterFile.VGPR, RegisterFile.AGPR)
 
 
-class SymbolicMachine:
-    """One program's state; of two that are held against each other the second gets the first one's symbols as hints.
-
-    Attributes:
-        registers: terms of those that were read or written.
-        events: of the current instruction.
-        opaque: symbols of the current instruction.
-        hints: those of the other program's instruction at the same place.
-        generation: which of the machines that begin with nothing known it, or the one it is a copy of, is.
-    """
-
-    def __init__(
-        self,
-        symbols: Symbols,
-        mode: Mode,
-        equal: Callable[[z3.ExprRef, z3.ExprRef], bool],
-        *,
-        generation: int = 0,
-    ) -> None:
-        """Start with unknown registers.
-
-        Args:
-            symbols: shared with the other program.
-            mode: of the code; constant.
-            equal: proves that two terms are equal.
-            generation: registers of another generation are other symbols.
-        """
-        self._symbols = symbols
-        self._mode = mode
-        self._equal = equal
-        self.registers: dict[Place, z3.BitVecRef] = {}
-        self.events: list[Event] = []
-        self.opaque: list[Opaque] = []
-        self.hints: list[Opaque] = []
-        self.generation = generation
-        self.accesses = 0
+class SymbolicMachine(SymbolicRegisters):
+    """What semantics ask of a machine."""
 
     # -- what semantics ask ------------------------------------------------------------------------------------------
 
@@ -241,53 +205,6 @@ class SymbolicMachine:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def word(self, place: Place) -> z3.BitVecRef:
-        """Return a register."""
-        if place not in self.registers:
-            self.registers[place] = z3.BitVec(f"{self.generation} {place[0].value}{place[1]}", 32)
-        return self.registers[place]
-
-    def lane_bit(self, index: int) -> z3.BoolRef:
-        """Return the lane's bit of two SGPRs."""
-        return self._bit(self._pair(index))
-
-    def _pair(self, index: int) -> z3.BitVecRef:
-        high, low = self.word((RegisterFile.SGPR, index + 1)), self.word((RegisterFile.SGPR, index))
-        return z3.simplify(z3.Concat(high, low))
-
-    def _set_pair(self, index: int, word: z3.BitVecRef) -> None:
-        self.registers[RegisterFile.SGPR, index] = z3.simplify(z3.Extract(31, 0, word))
-        self.registers[RegisterFile.SGPR, index + 1] = z3.simplify(z3.Extract(63, 32, word))
-
-    def _bit(self, word: z3.BitVecRef) -> z3.BoolRef:
-        if z3.is_bv_value(word) and word.as_long() == (1 << LANES) - 1:
-            return z3.BoolVal(val=True)  # there is no lane beyond 63
-        return z3.simplify(z3.Extract(0, 0, z3.LShR(word, self._symbols.lane)) == 1)
-
-    def _active(self) -> z3.BoolRef:
-        return self._bit(self._pair(EXEC))
-
-    def _mask(self, truth: z3.BoolRef) -> z3.BitVecRef:
-        """Return a scalar that has the lane's truth as its bit; of the others nothing is known."""
-        (word,) = self._opaque("mask", (z3.simplify(truth),), [LANES])
-        self._symbols.facts.all.append(self._bit(word) == truth)
-        return word
-
-    def _opaque(self, what: str, operands: tuple[z3.ExprRef, ...], bits: Sequence[int]) -> tuple[z3.BitVecRef, ...]:
-        def is_same(hint: Opaque) -> bool:
-            return all(self._equal(*pair) for pair in zip(hint.operands, operands, strict=True))
-
-        found, _ = self._symbols.opaque(what, operands, bits, is_same, self.hints)
-        self.opaque.append(found)
-        return found.symbols
-
-    def _moved(self, what: str, word: z3.BitVecRef, lanes: z3.BitVecRef) -> z3.BitVecRef:
-        """Return another lane's value: no signalling NaN if that is proved of every lane's."""
-        (symbol,) = self._opaque(what, (word, lanes), [word.size()])
-        if word.size() == 32 and self._equal(is_quiet(word, 32), z3.BoolVal(val=True)):  # a float32, perhaps
-            self._symbols.facts.all.append(is_quiet(symbol, 32))
-        return symbol
-
     def _access(self, what: str, lanes: Value | None, words: tuple[z3.BitVecRef, ...]) -> z3.BoolRef:
         happens = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
         self.accesses += 1
@@ -296,9 +213,6 @@ class SymbolicMachine:
 
     def _loaded(self, address: z3.BitVecRef, number: int) -> z3.BitVecRef:
         return self._symbols.facts.unknown(f"memory{self.generation}_{self.accesses}_{number}", (address,), 32)
-
-    def _term(self, kind: Kind, word: z3.ExprRef) -> Term:
-        return Term(kind, word, self._symbols.facts)
 
 
 _NOTHING = Instruction(address=0, size=0, name="", encoding=None)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import z3
 
+from tests.mutation.lane_bits import LaneBits
 from tests.mutation.terms import Facts
 
 LANES = 64
@@ -39,6 +40,7 @@ class Symbols:
         self.facts = Facts()
         self.lane = z3.BitVec("lane", LANES)
         self.facts.all.append(z3.ULT(self.lane, LANES))
+        self.bits = LaneBits(self.lane)
         self._known: dict[tuple[object, ...], Opaque] = {}
         self._number = 0
 

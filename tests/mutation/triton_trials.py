@@ -34,6 +34,18 @@ def trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
         yield from _product_trials(spec, needs)
 
 
+def edges_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
+    """Return launches with each number of rows and of columns that a tile may have; of softmax the special rows."""
+    if spec.kernel == "softmax":
+        random = np.random.default_rng(2)
+        for columns in (*range(1, 18), 63, 64, 65, 255, 256, 257, 511, 513, 767, 769, 831, 896, 960, 1023):
+            yield _softmax(needs, "special", _special_rows(random, columns), _FEW_ROUNDINGS)
+    elif spec.kernel == "matmul":
+        m, n, k = (int(spec.constants[name]) for name in ("BM", "BN", "BK"))
+        for rows in range(1, max(m, n) + 1):
+            yield _product(spec, needs, ((rows - 1) % m + 1, n - (rows - 1) % n, k + rows), infinite=False, seed=rows)
+
+
 # -- softmax ---------------------------------------------------------------------------------------------------------
 
 
@@ -49,7 +61,8 @@ def _softmax_trials(needs: Needs) -> Iterator[Trial]:
         yield _softmax(needs, "near", near, _FEW_ROUNDINGS)
     many = random.standard_normal((3, 700)).astype(np.float32)
     yield replace(_softmax(needs, "straddling", many, _FEW_ROUNDINGS), straddles=True)
-    yield _softmax(needs, "special", _special_rows(random, 300), _FEW_ROUNDINGS)
+    for columns in (300, _SOFTMAX_COLUMNS):
+        yield _softmax(needs, "special", _special_rows(random, columns), _FEW_ROUNDINGS)
 
 
 def _spread(columns: int) -> NDArray[np.int64]:
@@ -60,20 +73,21 @@ def _spread(columns: int) -> NDArray[np.int64]:
 
 
 def _special_rows(random: np.random.Generator, columns: int) -> NDArray[np.float32]:
-    """Return rows with a NaN of each kind at some place, infinities, denormals, zeros of both signs, and extremes."""
-    rows = [random.standard_normal(columns).astype(np.float32) for _ in range(14)]
+    """Return rows with NaN of each kind, one of NaN alone, infinities, denormals, zeros of both signs, and extremes."""
+    rows = [random.standard_normal(columns).astype(np.float32) for _ in range(15)]
     for number, bits in enumerate(_QUIET_AND_SIGNALLING):
         rows[number].view(np.uint32)[number * 67 % columns] = bits
-    rows[5][7] = np.inf
-    rows[6][11] = -np.inf
+    rows[5][7 % columns] = np.inf
+    rows[6][11 % columns] = -np.inf
     rows[7][:] = -np.inf
     rows[8][:] = np.float32(1e-42) * np.arange(columns)
     rows[9][:] = np.where(np.arange(columns) % 2, 0.0, -0.0)
     rows[10][:] = np.float32(-3e38)
     rows[11][::2] = np.float32(3e38)
-    rows[12][:] = -80.0 - np.arange(columns) / 8
-    rows[12][3] = 0.0
+    rows[12][:] = -80.0 - np.arange(columns) % 200 / 8  # of which exponentials become denormal, and vanish
+    rows[12][3 % columns] = 0.0
     rows[13][:] = np.where(np.arange(columns) % 3, -100.0, 3.0)
+    rows[14].view(np.uint32)[:] = _QUIET_AND_SIGNALLING[0] + np.arange(columns, dtype=np.uint32)
     return np.stack(rows)
 
 

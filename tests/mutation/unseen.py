@@ -143,15 +143,15 @@ class FollowingProgram(TranslatedProgram):
 
         def executed(wave: Wave, instruction: Instruction) -> None:
             execute(wave, instruction)
-            _forget(wave, instruction, registers)
-            self.reached.add(address)
+            if isinstance(wave, TrackedWave):  # else it is being translated: the original's block
+                _forget(wave, instruction, registers)
+                self.reached.add(address)
 
         return instruction, flow, executed
 
 
-def _forget(wave: Wave, instruction: Instruction, registers: frozenset[int]) -> None:
+def _forget(wave: TrackedWave, instruction: Instruction, registers: frozenset[int]) -> None:
     """Make registers of a wave undefined, vector registers in the lanes that the instruction may have written."""
-    assert isinstance(wave, TrackedWave)
     shadow = wave.shadow
     all_lanes = effects_of(instruction).unit is Unit.MATRIX or "writelane" in instruction.name
     for register in registers:

@@ -13,6 +13,7 @@ import pytest
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import Operand, RegisterFile
 from tests.mutation.campaign import Reasons, Result, run
+from tests.mutation.edges import Edges
 from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import NUMBERS
 from tests.mutation.operators import NOTHING, Listing, Mutant, Operator, list_kernel, mutants
@@ -74,6 +75,9 @@ def test_only_results_on_which_nothing_depends_are_unseen(
     found = Unseen(few, cache).among([*seen, *zeros])
     assert set(found) & set(zeros), "some of them are for rows that are not stored"
     assert not set(found) & set(seen)
+    edges = Edges(few, cache)
+    assert not [str(mutant) for mutant in found if edges.noticed(mutant)]
+    assert any(NUMBERS in edges.noticed(mutant) for mutant in seen), "the sample has some that tiles at an edge show"
 
 
 def is_zero(mutant: Mutant) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from rocmatrix.emulator.descriptor import Mode
+from tests.mutation.bounds import Arguments
 from tests.mutation.copies import Copies
 from tests.mutation.equivalence import Prover
 from tests.mutation.facts import Compared, Lanes, Result
@@ -42,7 +43,7 @@ def listing_of(*code: str) -> Listing:
 
 
 def lockstep_of(listing: Listing) -> Lockstep:
-    return Lockstep(listing, Mode(), Prover(listing, preloads=False), 256)
+    return Lockstep(listing, Prover(listing, preloads=False), Arguments(mode=Mode(), work_items=256))
 
 
 def place_of(number: int, *code: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocmatrix.emulator.descriptor import Mode
+from tests.mutation.bounds import Arguments
 from tests.mutation.equivalence import Prover
 from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Mutant, Operator, list_kernel, mutants
@@ -29,7 +30,7 @@ def is_same(number: int, operator: Operator, *code: str) -> bool:
     listing = list_kernel(bytes.fromhex("".join(code)))
     place = listing.instructions[number].address
     (mutant,) = (each for each in mutants(listing) if each.offset == place and is_of(each, operator))
-    return Lockstep(listing, Mode(), Prover(listing, preloads=False), 256).is_same(mutant)
+    return Lockstep(listing, Prover(listing, preloads=False), Arguments(mode=Mode(), work_items=256)).is_same(mutant)
 
 
 def is_of(mutant: Mutant, operator: Operator) -> bool:
