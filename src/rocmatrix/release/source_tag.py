@@ -67,6 +67,18 @@ def previous_release(tags: Iterable[str], tag: str, withdrawn: Collection[str]) 
     return max(earlier, key=lambda each: each.order).tag if earlier else None
 
 
+def later_releases(tags: Iterable[str], release: Release, withdrawn: Collection[str]) -> tuple[Release, ...]:
+    """Return the releases after one, of any major version; pre-releases and withdrawn ones do not count.
+
+    Args:
+        tags: on the Hub.
+        release: the one that is asked about.
+        withdrawn: tags that do not count.
+    """
+    known = [each for name in tags if name not in withdrawn and (each := read_version(name))]
+    return tuple(each for each in known if not each.preliminary and each.order > release.order)
+
+
 def read_tag(source: str, kernel: PlannedKernel, *, several: bool) -> Release:
     """Return what a tag of the sources says.
 

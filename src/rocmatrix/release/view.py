@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.metadata import METADATA_NAME
-from rocmatrix.release.hub import Change, Hub, References, TransientError
+from rocmatrix.release.hub import Change, Hub, MovedError, References, TransientError
 from rocmatrix.release.known import KnownReferences
 from rocmatrix.release.persistence import GiveUp, Patience, Persistence, SystemClock, stopped, unreachable
 from rocmatrix.release.trees import BUILD, LocalFile, Tree, file_of, variants_of
@@ -73,6 +73,18 @@ class View:
         if found is None:
             fix = "Check the name; a private one needs a token that may read it (`hf auth login`, or HF_TOKEN)."
             raise InputError("the Hub has no such kernel, or does not show it", where=self.repository, fix=fix)
+        return found
+
+    def head(self, branch: str) -> str:
+        """Return the commit that a branch is at which was seen before.
+
+        Raises:
+            MovedError: it is gone.
+            ReleaseError: so is the repository.
+        """
+        found = self.references().branches.get(branch)
+        if found is None:
+            raise MovedError(f"{branch} is gone")
         return found
 
     def begin_again(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from rocmatrix.release.source_tag import Release, read_version
+from rocmatrix.release.source_tag import Release, later_releases
 from rocmatrix.release.verification import Expectations
 
 
@@ -40,14 +40,8 @@ class Wanted:
         return f"{'pre' if self.release.preliminary else 'staging'}/{self.release.tag}"
 
     def later(self, tags: Iterable[str], withdrawn: Collection[str]) -> tuple[Release, ...]:
-        """Return the releases after this one, of any major version; pre-releases and withdrawn ones do not count.
-
-        Args:
-            tags: on the Hub.
-            withdrawn: tags that do not count.
-        """
-        known = [each for name in tags if name not in withdrawn and (each := read_version(name))]
-        return tuple(each for each in known if not each.preliminary and each.order > self.release.order)
+        """Return the releases after this one, as ``later_releases`` does."""
+        return later_releases(tags, self.release, withdrawn)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rocmatrix.release.content import Content
 from rocmatrix.release.final_tree import change, holds, owners
 from rocmatrix.release.hub import Change, MovedError
 from rocmatrix.release.publication import CARD, MAIN, RESTARTS
-from rocmatrix.release.source_tag import previous_release, read_version
+from rocmatrix.release.source_tag import Release, later_releases, previous_release, read_version
 from rocmatrix.release.trees import LocalFile, Tree, file_of, file_on_disk, in_variant
 from rocmatrix.release.view import View
 from rocmatrix.release.withdrawn import LIST, Withdrawal, list_of, read_withdrawn, with_section
@@ -50,19 +50,14 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
 
     Raises:
         InputError: there is no such release.
-        ReleaseError: the Hub does not allow it or does not answer.
+        ReleaseError: the Hub does not allow it or does not answer, or there is no branch to bring anything back to.
     """
     version = read_version(tag)
-    if version is None or tag not in view.references().tags:
-        known = ", ".join(sorted(view.references().tags)) or "none"
-        raise InputError(f"there is no release {tag}", where=view.repository, fix=f"Its releases are: {known}.")
+    if version is None:
+        raise _no_release(tag, view)
     for _ in range(RESTARTS):
         try:
-            withdrawn = _note(view, Withdrawal(tag=tag, reason=reason), tell)
-            tags = {each.tag for each in withdrawn}
-            if view.our_variants(view.references().branches[MAIN]):  # a release was asked to put its builds there, too
-                _restore(view, kernel, tag, tags, tell, branch=MAIN)
-            restored = _restore(view, kernel, tag, tags, tell, branch=f"v{kernel.version}")
+            restored = _withdraw(view, kernel, version, Withdrawal(tag=tag, reason=reason), tell)
             view.require_shown()
         except MovedError as err:
             view.begin_again()
@@ -70,6 +65,45 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
         else:
             return restored
     raise ReleaseError(f"{view.repository} is changed by others again and again", fix="Run it again later.")
+
+
+def _no_release(tag: str, view: View) -> InputError:
+    known = ", ".join(sorted(view.references().tags)) or "none"
+    return InputError(f"there is no release {tag}", where=view.repository, fix=f"Its releases are: {known}.")
+
+
+def _withdraw(
+    view: View, kernel: PlannedKernel, release: Release, withdrawal: Withdrawal, tell: Callable[[str], None]
+) -> Withdrawn:
+    """Withdraw once, from wherever an earlier run stopped; what would be refused is refused before anything is written.
+
+    Raises:
+        MovedError: somebody else changed something meanwhile.
+    """
+    branch = f"v{release.major}"
+    tags = dict(view.references().tags)
+    _require_there(view, release, branch)
+    withdrawn = {each.tag for each in _note(view, withdrawal, tell)}
+    if release.preliminary:  # no user finds it by version: neither its variants nor the same ones of a release go
+        head = view.references().branches.get(branch, tags[release.tag])
+        return Withdrawn(tag=release.tag, branch=branch, restored=None, commit=head, changed=False)
+    task = _Restoration(view=view, kernel=kernel, release=release, tags=tags, withdrawn=withdrawn, tell=tell)
+    if view.our_variants(view.head(MAIN)):  # a release was asked to put its builds there, too
+        task.run(MAIN)
+    return task.run(branch)
+
+
+def _require_there(view: View, release: Release, branch: str) -> None:
+    references = view.references()
+    if release.tag not in references.tags:
+        raise _no_release(release.tag, view)
+    for name in (MAIN,) if release.preliminary else (MAIN, branch):
+        if name not in references.branches:
+            raise ReleaseError(
+                f"there is no branch {name}",
+                where=view.repository,
+                fix=f"Make it on the Hub, at what users shall get, and withdraw {release.tag} then.",
+            )
 
 
 def _note(view: View, withdrawal: Withdrawal, tell: Callable[[str], None]) -> tuple[Withdrawal, ...]:
@@ -82,13 +116,13 @@ def _note(view: View, withdrawal: Withdrawal, tell: Callable[[str], None]) -> tu
         return everything, {LIST: list_of(everything), CARD: card}
 
     def look() -> tuple[Withdrawal, ...] | None:
-        main = view.references().branches[MAIN]
+        main = view.head(MAIN)
         everything, files = wanted(main)
         there = all(file.matches(view.tree(main).get(path)) for path, file in files.items())
         return everything if there else None
 
     def act() -> None:
-        main = view.references().branches[MAIN]
+        main = view.head(MAIN)
         additions = wanted(main)[1]
         todo = Change(additions=additions, deletions=(), message=f"Withdraw {withdrawal.tag}\n\n{withdrawal.reason}")
         view.commit(MAIN, todo, parent=main)
@@ -97,35 +131,68 @@ def _note(view: View, withdrawal: Withdrawal, tell: Callable[[str], None]) -> tu
     return view.persistence.ensure("the list of withdrawn releases", look, act)
 
 
-def _restore(
-    view: View, kernel: PlannedKernel, tag: str, withdrawn: set[str], tell: Callable[[str], None], *, branch: str
-) -> Withdrawn:
-    """Bring the variants of the last release that is not withdrawn back, if users find the withdrawn one now."""
-    references = view.references()
-    head = references.branches.get(branch)
-    if head is None:
-        raise ReleaseError(f"there is no branch {branch}", where=view.repository)
-    ours = view.our_variants(head)
-    if _of(view.tree(head), ours) != _of(view.tree(references.tags[tag]), view.our_variants(references.tags[tag])):
-        return Withdrawn(tag=tag, branch=branch, restored=None, commit=head, changed=False)
-    previous = previous_release(references.tags, tag, withdrawn)
-    with tempfile.TemporaryDirectory(prefix="rocmatrix-withdrawal-") as folder:
-        content = _content(view, kernel, references.tags[previous] if previous else None, Path(folder))
-        base = view.tree(head)
+@dataclass(frozen=True, kw_only=True)
+class _Restoration:
+    """Brings the variants of the last release that is not withdrawn back, where users find the withdrawn one now.
+
+    Attributes:
+        view: the repository.
+        kernel: whose release it is.
+        release: the withdrawn one.
+        tags: on the Hub: name -> commit.
+        withdrawn: tags that are withdrawn, this one among them.
+        tell: called with a sentence for each step.
+    """
+
+    view: View
+    kernel: PlannedKernel
+    release: Release
+    tags: Mapping[str, str]
+    withdrawn: Collection[str]
+    tell: Callable[[str], None]
+
+    def run(self, branch: str) -> Withdrawn:
+        """Bring them back on a branch.
+
+        Raises:
+            MovedError: somebody else changed it meanwhile.
+        """
+        view, tag, head = self.view, self.release.tag, self.view.head(branch)
+        if not self._is_found(head):
+            return Withdrawn(tag=tag, branch=branch, restored=None, commit=head, changed=False)
+        previous = previous_release(self.tags, tag, self.withdrawn)
+        base, ours = view.tree(head), view.our_variants(head)
         message = f"Withdraw {tag}: {previous or 'nothing'} is back"
-        todo = change(content, base, owners(base, ours), inherited=False, attributes=None, message=message)
+        with tempfile.TemporaryDirectory(prefix="rocmatrix-withdrawal-") as folder:
+            content = _content(view, self.kernel, self.tags[previous] if previous else None, Path(folder))
+            todo = change(content, base, owners(base, ours), inherited=False, attributes=None, message=message)
+            commit = self._commit(branch, head, todo, previous) if todo else head  # the one before may be the same
+        return Withdrawn(tag=tag, branch=branch, restored=previous, commit=commit, changed=True)
+
+    def _is_found(self, head: str) -> bool:
+        """Whether users find the withdrawn release there: its variants, and not as those of a later release."""
+        found = self._variants(head)
+        if found != self._variants(self.tags[self.release.tag]):
+            return False
+        later = later_releases(self.tags, self.release, self.withdrawn)
+        return all(self._variants(self.tags[each.tag]) != found for each in later if each.major == self.release.major)
+
+    def _variants(self, commit: str) -> Tree:
+        return _of(self.view.tree(commit), self.view.our_variants(commit))
+
+    def _commit(self, branch: str, head: str, todo: Change, previous: str | None) -> str:
+        view, base = self.view, self.view.tree(head)
 
         def look() -> str | None:
-            now = view.references().branches[branch]
+            now = view.head(branch)
             if now == head:
                 return None
             if not holds(view.tree(now), base, todo):
                 raise MovedError(f"{branch} is at {now}")
             return now
 
-        tell(f"{branch} goes back to {previous or 'what it was before the first release'}")
-        commit = view.persistence.ensure(f"the branch {branch}", look, lambda: view.commit(branch, todo, parent=head))
-    return Withdrawn(tag=tag, branch=branch, restored=previous, commit=commit, changed=True)
+        self.tell(f"{branch} goes back to {previous or 'what it was before the first release'}")
+        return view.persistence.ensure(f"the branch {branch}", look, lambda: view.commit(branch, todo, parent=head))
 
 
 def _of(tree: Tree, variants: tuple[str, ...]) -> Tree:

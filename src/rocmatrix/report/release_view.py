@@ -87,7 +87,7 @@ def show_users(found: Comparison, console: Console) -> None:
 def show_withdrawal(found: Withdrawn, console: Console) -> None:
     """Print what users get now."""
     if not found.changed:
-        now = f"{found.branch} does not hold it, and stays as it is"
+        now = f"nobody gets it from {found.branch}, which stays as it is"
     elif found.restored:
         now = f"{found.branch} holds {found.restored} again"
     else:
