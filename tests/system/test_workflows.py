@@ -191,6 +191,16 @@ def test_a_plan_without_a_unit_is_red_and_builds_nothing(tmp_path: Path) -> None
     assert found.results("gate") == ("failure",), logs(found)
 
 
+def test_one_row_that_is_only_built_is_collected_though_its_only_artifact_lies_flat(tmp_path: Path) -> None:
+    repository = write_python_kernel(
+        tmp_path / "scale", "scale", caller=CALLER.replace("MODE", "build"), matrix=ONE_ROCM
+    )
+    found = run(tmp_path, repository)
+    assert found.results("digests") == found.results("collect") == found.results("gate") == ("success",), logs(found)
+    assert [path.stem for path in found.artifacts.rglob("unit-*.zip")] == ["unit-001-noarch"]
+    assert "every job did what the plan of 1 unit asks" in found.said("Gate")
+
+
 def test_300_cells_fit_into_one_matrix(tmp_path: Path) -> None:
     per_torch = MATRIX.replace("release:", "abi: per-torch\nrelease:")
     repository = write_kernel(tmp_path / "scale", "scale", caller=CALLER.replace("MODE", "plan"), matrix=per_torch)

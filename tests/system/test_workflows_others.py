@@ -110,6 +110,9 @@ jobs:
         with: {name: one, path: got}
       - uses: actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c
         with: {pattern: "*", path: all}
+      - uses: actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c
+        with: {pattern: "t*", path: only}
+      - run: test -e only/a/deep && test ! -e only/two
       - run: cat got/top got/a/deep all/one/a/deep all/two/a/deep all/two/top && test ! -e all/two/.hidden
   again:
     needs: download

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocmatrix.cli.options import UsageError, Verb, named_path
+from rocmatrix.cli.row_artifacts import add_row_artifacts, row_artifacts_of
 from rocmatrix.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _LARGEST = 4 << 20
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the verb's own options."""
     parser.add_argument("paths", nargs="*", type=named_path, metavar="PATH", help="a file or a folder")
+    add_row_artifacts(parser, "those of hosted machines are meant, what was built and what the emulator said")
     add_stated(parser, "--check", "compare with these digests instead, and refuse what is another")
 
 
@@ -50,13 +52,16 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.step_outputs import write_step_outputs  # noqa: PLC0415
     from rocmatrix.report.text import count  # noqa: PLC0415
 
-    if not arguments.paths:
-        raise UsageError("no file or folder is named", fix="Name what a job left.")
+    artifacts = row_artifacts_of(arguments)
+    if bool(arguments.paths) == (artifacts is not None):
+        what = "files or folders and --artifacts are both named" if artifacts else "no file or folder is named"
+        raise UsageError(what, fix="Name what a job left.")
+    paths, names = (artifacts.hosted, artifacts.names) if artifacts else (arguments.paths, {})
     if arguments.check is not None:
-        require_digests(arguments.paths, read_stated(arguments.check))
-        make_console(sys.stderr).print(f"digest: {count(len(arguments.paths), 'path')} as stated")
+        require_digests(paths, read_stated(arguments.check), names)
+        make_console(sys.stderr).print(f"digest: {count(len(paths), 'path')} as stated")
         return ExitCode.DONE
-    found = digests_of(arguments.paths)
+    found = digests_of(paths, names)
     write_step_outputs({"digests": one_line_json(found)})
     write_line(found, sys.stdout)
     return ExitCode.DONE

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from rocmatrix import digest, document
 from rocmatrix.digest import Digest
@@ -17,16 +18,23 @@ from rocmatrix.document import DocumentError
 from rocmatrix.errors import InputError
 from rocmatrix.plan.text import quote
 
+NO_NAMES: Mapping[Path, str] = MappingProxyType({})
+"""All are called as the last part of their path says."""
 
-def digests_of(paths: Iterable[Path]) -> dict[str, Digest]:
-    """Return the digest of each file or folder under its name, the last part of its path.
+
+def digests_of(paths: Iterable[Path], names: Mapping[Path, str] = NO_NAMES) -> dict[str, Digest]:
+    """Return the digest of each file or folder under its name.
+
+    Args:
+        paths: files and folders.
+        names: what those of them are called whose name is not the last part of their path.
 
     Raises:
         InputError: a path is not there, has no name, is or holds what is neither file nor folder, or two have one name.
     """
     found: dict[str, Digest] = {}
     for path in paths:
-        name = _name(path)
+        name = _name(path, names)
         if not os.path.lexists(path):
             raise InputError("there is no such file or folder", where=str(path), fix="Name what a job left.")
         if name in found:
@@ -36,8 +44,8 @@ def digests_of(paths: Iterable[Path]) -> dict[str, Digest]:
     return found
 
 
-def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
-    """Refuse files and folders that are not what was stated of them.
+def require_digests(paths: Iterable[Path], stated: Mapping[str, str], names: Mapping[Path, str] = NO_NAMES) -> None:
+    """Refuse files and folders that are not what was stated of them; ``names`` as in ``digests_of``.
 
     Raises:
         InputError: nothing was stated of one, or the digests of some are others; all those are named.
@@ -45,26 +53,28 @@ def require_digests(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
     others: list[tuple[Path, str]] = []
     for path in paths:
         (found,) = digests_of([path]).values()
-        wanted = stated.get(_name(path))
+        wanted = stated.get(_name(path, names))
         if wanted is None:
             what, fix = "no digest is stated for it", "It was not there when the digests were made: do not use it."
             raise InputError(what, where=str(path), fix=fix)
         if found != wanted:
             others.append((path, f"its digest is {found}, and {wanted} is stated"))
     if others:
-        more = "".join(f"; so was {quote(_name(path))}" for path, _ in others[1:])
+        more = "".join(f"; so was {quote(_name(path, names))}" for path, _ in others[1:])
         what = f"it was replaced or changed: {others[0][1]}{more}"
         raise InputError(what, where=str(others[0][0]), fix="Do not use it; find out which job or machine wrote it.")
 
 
-def require_all(paths: Iterable[Path], stated: Mapping[str, str]) -> None:
+def require_all(paths: Iterable[Path], stated: Mapping[str, str], names: Mapping[Path, str] = NO_NAMES) -> None:
     """Refuse to go on without a file or folder that was stated: it would be missing without a word.
+
+    ``names`` as in ``digests_of``.
 
     Raises:
         InputError: it names the first such one.
     """
-    names = {path.name for path in paths}
-    if lacking := sorted(name for name in stated if name not in names):
+    given = {_name(path, names) for path in paths}
+    if lacking := sorted(name for name in stated if name not in given):
         more = f", nor are {len(lacking) - 1} more" if len(lacking) > 1 else ""
         what = f"{quote(lacking[0])} is stated and not here{more}"
         raise InputError(what, where="--digests", fix="Give every folder that was stated, or find out who removed it.")
@@ -83,8 +93,10 @@ def read_digests(text: bytes, where: str) -> dict[str, str]:
         raise InputError(f"these are no digests: {err}", where=where, fix=fix) from err
 
 
-def _name(path: Path) -> str:
+def _name(path: Path, names: Mapping[Path, str]) -> str:
     """Return what a path is called, one that ends in ``.`` or ``..`` too."""
+    if path in names:
+        return names[path]
     name = os.path.basename(os.path.abspath(path))  # noqa: PTH100, PTH119 - follows no link, which are to be refused
     if not name:
         raise InputError("this folder has no name", where=str(path), fix="Name what a job left.")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github/actions").glob("*/action.yml"))
 PINS = tomllib.loads((ROOT / ".github/pins.toml").read_text(encoding="utf-8"))
-_VALUES = {"$MODE": "check"}
+_VALUES = {"$MODE": "check", "$ROWS": "001-llvm"}
 """Variables in commands whose values have to be among some."""
 
 _USES = re.compile(r"^\s*(?:-\s+)?uses:\s*(?P<what>\S+)(?:\s+#\s*(?P<comment>.*))?$", re.MULTILINE)

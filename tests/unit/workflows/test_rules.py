@@ -55,7 +55,7 @@ BROKEN = [
     ("artifacts", "gpu.yml", "overwrite: ${{ github.run_attempt > 1 }}", "overwrite: true"),
     ("concurrency", "release.yml", "cancel-in-progress: false", "cancel-in-progress: true"),
     ("concurrency", "watch.yml", "concurrency:", "x-concurrency:"),
-    ("unseen_failures", "build-kernel.yml", '<<<"$ROWS"', '< <(jq .rows <<<"$ROWS")'),
+    ("unseen_failures", "build-kernel.yml", '<<<"$UNITS"', '< <(jq .units <<<"$UNITS")'),
     ("caches", "watch.yml", 'caches: "false"', 'caches: "true"'),
     ("caches", "build-kernel.yml", "caches: ${{ inputs.mode != 'release' }}", 'caches: "true"'),
     (

@@ -1,4 +1,4 @@
-"""Steps of build-kernel.yml as they stand: what is taken as what, whatever else a machine uploaded, and from where."""
+"""Steps of build-kernel.yml as they stand: what they ask `rocmatrix` for."""
 
 import os
 import subprocess
@@ -15,10 +15,8 @@ printf '%s\\n' "$@"
 """
 
 
-def run_step(folder: Path, job: str, name: str, *artifacts: str, **variables: str) -> list[str]:
-    """Run a step of build-kernel.yml as it stands with these artifacts, and return the words that `rocmatrix` got."""
-    for artifact in artifacts:
-        (folder / "temp/parts" / artifact).mkdir(parents=True)
+def run_step(folder: Path, job: str, name: str, **variables: str) -> list[str]:
+    """Run a step of build-kernel.yml as it stands, and return the words that `rocmatrix` got."""
     program = folder / "bin/rocmatrix"
     program.parent.mkdir()
     program.write_text(STAND_IN)
@@ -37,28 +35,14 @@ def run_step(folder: Path, job: str, name: str, *artifacts: str, **variables: st
     return [*done.stdout.splitlines(), *([f"exit {done.returncode}"] if done.returncode else [])]
 
 
-def collected(tmp_path: Path, rows: str, *artifacts: str) -> list[tuple[str, str]]:
-    """Run the step as it stands with these artifacts, and return the options that `rocmatrix` got."""
-    words = run_step(tmp_path, "collect", "Collect", *artifacts, ROWS=rows, MATRIX="matrix.yaml", DIGESTS="{}")
-    assert words[:3] == ["collect", "--matrix", "matrix.yaml"]
-    assert words[-2:] == ["--digests", "-"]
-    return list(zip(words[3:-2:2], words[4:-2:2], strict=True))
-
-
-def test_builds_and_the_emulator_s_records_are_taken_from_the_rows_of_the_plan_alone(tmp_path: Path) -> None:
-    artifacts = ("unit-a", "unit-b", "unit-a-check", "unit-a-gpu", "unit-evil", "unit-evil-check", "unit-a b", "unit-*")
-    options = {name.removeprefix("temp/parts/"): option for option, name in collected(tmp_path, "a b c", *artifacts)}
-    assert options == {
-        **dict.fromkeys(artifacts, "--checks-from"),
-        **dict.fromkeys(("unit-a", "unit-b"), "--from"),
-        "unit-a-check": "--emulated-from",
-    }
-
-
-def test_digests_are_stated_of_what_was_built_and_of_what_the_emulator_recorded(tmp_path: Path) -> None:
-    artifacts = ("unit-a", "unit-a-check", "unit-b", "unit-a-gpu", "unit-evil")
-    words = run_step(tmp_path, "digests", "Digests", *artifacts, ROWS="a b c")
-    assert words == ["digest", *(f"temp/parts/{name}" for name in ("unit-a", "unit-a-check", "unit-b"))]
+def test_artifacts_are_sorted_by_the_rows_of_the_plan_alone(tmp_path: Path) -> None:
+    """What is taken of which is what the command says: `tests/unit/collect/test_row_artifacts.py`."""
+    named = ["--artifacts", "temp/parts", "--rows", "001-a 002-b"]
+    (tmp_path / "one").mkdir()
+    assert run_step(tmp_path / "one", "digests", "Digests", ROWS="001-a 002-b") == ["digest", *named]
+    (tmp_path / "two").mkdir()
+    words = run_step(tmp_path / "two", "collect", "Collect", ROWS="001-a 002-b", MATRIX="m.yaml", DIGESTS="{}")
+    assert words == ["collect", "--matrix", "m.yaml", *named, "--digests", "-"]
 
 
 @pytest.mark.parametrize(("attempt", "passes"), [("1", True), ("2", False)])

@@ -3,7 +3,7 @@
 The stand-ins of actions/upload-artifact and actions/download-artifact call it with their inputs as variables. The
 protocol (Twirp calls, then block uploads to the address that they name) is what act 0.2.89 serves. Of the real actions
 it keeps what matters: artifacts are immutable, files lie in the archive relative to the least common ancestor of the
-paths' parts before their first wildcard, hidden files are left out.
+paths' parts before their first wildcard, hidden files are left out, one artifact is laid flat into the path.
 """
 
 from __future__ import annotations
@@ -75,11 +75,12 @@ def download(name: str, pattern: str, target: Path, *, merge: bool) -> str:
     wanted = [each for each in found if each == name or (not name and fnmatch.fnmatchcase(each, pattern or "*"))]
     if name and not wanted:
         raise SystemExit(f"Unable to download artifact(s): Artifact not found for name: {name}")
+    flat = name or merge or len(wanted) == 1  # the only match of a pattern too: actions/download-artifact#416
     for each in wanted:
         url = str(call("GetSignedArtifactURL", {"name": each})["signedUrl"])
         with urllib.request.urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310
             archive = zipfile.ZipFile(io.BytesIO(answer.read()))
-        archive.extractall(target if name or merge else target / each)
+        archive.extractall(target if flat else target / each)
     return f"total of {len(wanted)} artifact(s) downloaded"
 
 
