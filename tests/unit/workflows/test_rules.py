@@ -145,6 +145,18 @@ def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybod
         assert steps[got + 1]["env"]["SET"].endswith(".outputs.set }}")
 
 
+def test_a_release_takes_no_digest_from_a_job_that_was_run_again_alone() -> None:
+    """What `plan` said in an earlier attempt stays as it was; a release with a GPU asks for that of its own attempt."""
+    jobs = kernel().jobs
+    assert jobs["plan"]["outputs"]["attempt"] == "${{ github.run_attempt }}"
+    first = jobs["digests"]["steps"][0]
+    assert "$GITHUB_RUN_ATTEMPT" in first["run"]
+    assert first["env"] == {"PLANNED": "${{ needs.plan.outputs.attempt }}"}
+    assert first["if"] == "inputs.mode == 'release' && inputs.gpu-runner != ''"
+    assert "plan" in jobs["digests"]["needs"]
+    assert "if" not in jobs["plan"]
+
+
 def test_a_machine_of_one_s_own_has_no_part_before_all_is_built_and_checked() -> None:
     """Who runs what failed again lets `digests` run again: over what no such machine could have put in place."""
     asked = " ".join(kernel().jobs["check-gpu"]["if"].split())
