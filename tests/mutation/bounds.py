@@ -1,7 +1,8 @@
 """How large registers can be and which of their bits can be set, wherever an instruction is reached, on all paths.
 
-It starts from what every launch here keeps to: v0 is less than the size of the workgroup, and sizes among the arguments
-are neither negative nor above ``LARGEST_SIZE``.
+It starts from what every launch here keeps to: v0 is less than the size of the workgroup, waves are whole, so that the
+first lane's v0 is a multiple of their size, sizes among the arguments are neither negative nor above ``LARGEST_SIZE``,
+and addresses have 48 bits.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from rocmatrix.emulator.analysis.effects import FIRST_VGPR, effects_of, register
 from rocmatrix.emulator.descriptor import Descriptor, Mode
 from rocmatrix.emulator.instruction import EXEC, Instruction, Operand, RegisterFile
 from tests.mutation.facts import Known, State, number_of
+from tests.mutation.symbols import LANES
 
 LARGEST_SIZE = (1 << 31) - 128
 """What launchers accept (``kMaxExtent`` in kernels/gemm/gemm/gemm_launch.h)."""
 _ALL = 0xFFFFFFFF
+_UPPER_HALF_OF_ADDRESS = 0xFFFF
 _SIGN = 1 << 31
 
 
@@ -90,13 +93,14 @@ def find_bounds(
         arguments: what launches keep to.
     """
     start = {FIRST_VGPR: _up_to(arguments.work_items - 1), _INTACT: _UNKNOWN}
+    if arguments.pointer is not None:
+        start[arguments.pointer + 1] = _up_to(_UPPER_HALF_OF_ADDRESS)
     sizes = {register: _SIZE for register, offset in arguments.preloaded.items() if offset in arguments.sizes}
     before: dict[int, dict[int, Bound]] = {entry: start | (sizes if entry else {}) for entry in entries}
     waiting = [entry for entry in entries if entry in instructions]
     while waiting:
         instruction = instructions[waiting.pop()]
-        whole = facts.get(instruction.address, {}).get(EXEC) is Known.ALL_LANES
-        after = _after(before[instruction.address], instruction, arguments, whole=whole)
+        after = _after(before[instruction.address], instruction, arguments, facts.get(instruction.address, {}))
         for place in following(instruction):
             known = before.get(place)
             merged = after if known is None else _merged(known, after)
@@ -129,7 +133,8 @@ def _either(one: Bound, other: Bound) -> Bound:
     return Bound(max(one.largest, other.largest), one.bits | other.bits)
 
 
-def _after(state: dict[int, Bound], instruction: Instruction, arguments: Arguments, *, whole: bool) -> dict[int, Bound]:
+def _after(state: dict[int, Bound], instruction: Instruction, arguments: Arguments, facts: State) -> dict[int, Bound]:
+    whole = facts.get(EXEC) is Known.ALL_LANES
     writes = effects_of(instruction).writes
     after = {key: bound for key, bound in state.items() if key not in writes}
     pointer = arguments.pointer
@@ -146,9 +151,15 @@ def _after(state: dict[int, Bound], instruction: Instruction, arguments: Argumen
     if bound is None or bound == _UNKNOWN:
         return after
     (register,) = registers_of(instruction.destinations[0])
+    if instruction.name == "v_readfirstlane_b32" and whole and _is_work_item(instruction.sources[0], facts):
+        bound = _and([bound, _only(_ALL ^ (LANES - 1))])
     if register >= FIRST_VGPR and not whole:  # other lanes keep what they have
         bound = _either(bound, state.get(register, _UNKNOWN))
     return after | ({} if bound == _UNKNOWN else {register: bound})
+
+
+def _is_work_item(operand: Operand, facts: State) -> bool:
+    return [facts.get(register) for register in registers_of(operand)] == [Known.WORK_ITEM]
 
 
 def _result(state: Bounds, instruction: Instruction) -> Bound | None:

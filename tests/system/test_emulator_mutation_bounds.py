@@ -59,6 +59,19 @@ def test_what_is_loaded_from_elsewhere_is_no_size() -> None:
     assert 4 not in bounds_at_end(OTHER_POINTER, LOAD, WAIT, END)
 
 
+def test_the_first_lane_of_a_whole_wave_is_a_multiple_of_its_size() -> None:
+    listing = listing_of("0005087e", END)  # v_readfirstlane_b32 s4, v0
+    arguments = Arguments(mode=Mode(), work_items=WORK_ITEMS)
+    assert Prover(listing, preloads=False).bounds(arguments)[4][4] == Bound(192, 192)
+    fewer = listing_of("6a20eabe", "0005087e", END)  # s_and_saveexec_b64 vcc, vcc before it
+    assert Prover(fewer, preloads=False).bounds(arguments)[8][4] == Bound(255, 255)
+
+
+def test_addresses_have_48_bits() -> None:
+    assert bounds_at_end(END)[1] == Bound(0xFFFF, 0xFFFF)
+    assert 1 not in bounds_at_end("040081be", END), "s_mov_b32 s1, s4"
+
+
 def test_what_a_loop_counts_up_ends_the_search_and_is_not_bounded() -> None:
     assert 4 not in bounds_at_end(ZERO, ONE_MORE, AGAIN, END)
 
