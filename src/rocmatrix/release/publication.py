@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from rocmatrix.errors import ReleaseError
 from rocmatrix.release.content import attributes
 from rocmatrix.release.final_tree import change, holds, owners, require_ours
-from rocmatrix.release.hub import Change, MovedError, References
+from rocmatrix.release.hub import Change, MovedError, References, TransientError
 from rocmatrix.release.journal import JournalFile, Step
 from rocmatrix.release.source_tag import previous_release
-from rocmatrix.release.trees import ATTRIBUTES, Tree, changed_between, compare, file_of, variants_of
+from rocmatrix.release.standing import require_standing
+from rocmatrix.release.trees import ATTRIBUTES, Tree, changed_between, file_of, variants_of
 from rocmatrix.release.verification import require_nothing_dropped, verify
 from rocmatrix.release.view import View
 from rocmatrix.release.wanted import Released as Released  # noqa: PLC0414 - what a publication takes and gives
@@ -24,8 +25,6 @@ from rocmatrix.release.wanted import Wanted as Wanted  # noqa: PLC0414 - as abov
 from rocmatrix.release.withdrawn import read_withdrawn, with_section
 
 MAIN, CARD = "main", "README.md"
-RESTARTS = 5
-"""How often a release begins anew because somebody else committed meanwhile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +53,7 @@ class Publication:
         self._view = view
         self._journal = journal
         self._tell = tell
+        self._tagged = False
 
     def run(self) -> Released:
         """Release, from wherever an earlier run stopped.
@@ -62,30 +62,21 @@ class Publication:
             ReleaseError: it is refused, or the Hub does not answer; users load what they loaded before, or the complete
                 new state.
         """
-        for _ in range(RESTARTS):
-            try:
-                return self._run()
-            except MovedError as err:
-                self._view.begin_again()
-                self._tell(f"somebody else changed {self._view.repository} meanwhile ({err}); beginning again")
-        raise ReleaseError(
-            f"{self._view.repository} is changed by others again and again",
-            fix="Wait until the other release is through, and run this one again.",
-        )
+        return self._view.undisturbed(self._run)
 
     def _run(self) -> Released:
         references = self._repository()
         tagged = references.tags.get(self._wanted.release.tag)
         head = tagged or self._published(references)
         if tagged:
-            self._require_same(tagged)
+            require_standing(self._wanted, self._view, references)
         else:
             self._tag(head)
         if not self._wanted.release.preliminary:
             self._card()
             self._clean()
         self._view.require_shown()
-        return Released(commit=head, already=tagged is not None)
+        return Released(commit=head, already=tagged is not None and not self._tagged)
 
     def _repository(self) -> References:
         view = self._view
@@ -219,36 +210,26 @@ class Publication:
             return found
 
         def act() -> None:
-            view.create_tag(tag, head, self._wanted.message)
+            try:
+                view.create_tag(tag, head, self._wanted.message)
+            except TransientError:
+                self._tagged = True  # its answer may be lost, and the tag there
+                raise
+            self._tagged = True
 
         self._tell(f"tagging {head[:12]} as {tag}")
         view.persistence.ensure(f"the tag {tag}", look, act)
         self._journal.done(Step.TAG, head)
 
-    def _require_same(self, tagged: str) -> None:
-        """Refuse other content under a tag that exists.
-
-        Raises:
-            ReleaseError: it says how the two differ.
-        """
-        content = self._wanted.expectations.content
-        difference = compare(content.files, self._view.tree(tagged), inside=self._our_variants(tagged))
-        if difference:
-            raise ReleaseError(
-                f"{self._wanted.release.tag} was released with other content: the Hub {difference}",
-                where=f"{self._view.repository}@{self._wanted.release.tag}",
-                fix="A tag never moves. Release what changed under a new version.",
-            )
-
     def _card(self) -> None:
         view = self._view
 
         def look() -> str | None:
-            main = view.references().branches[MAIN]
+            main = view.head(MAIN)
             return None if self._on_main(main) else main
 
         def act() -> None:
-            main = view.references().branches[MAIN]
+            main = view.head(MAIN)
             view.commit(MAIN, self._on_main(main), parent=main)
 
         self._journal.done(Step.CARD, view.persistence.ensure("the card", look, act))

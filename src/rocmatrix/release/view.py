@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from rocmatrix.errors import InputError, ReleaseError
 from rocmatrix.metadata import METADATA_NAME
@@ -22,13 +22,13 @@ from rocmatrix.release.persistence import GiveUp, Patience, Persistence, SystemC
 from rocmatrix.release.trees import BUILD, LocalFile, Tree, file_of, variants_of
 
 _OUR_BLOCK = "rocmatrix"
+T = TypeVar("T")
 _MOST_METADATA = 1 << 20
 """Bytes; what the audit reads of a variant's metadata too (``audit.client_metadata``)."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class View:
-    """One repository.
+    """One repository, and what is known of it by now.
 
     Attributes:
         hub: where it is.
@@ -36,17 +36,23 @@ class View:
         repository: ``namespace/name``.
     """
 
-    hub: Hub
-    persistence: Persistence
-    repository: str
-    _trees: dict[str, Tree] = field(default_factory=dict, repr=False)
-    _contents: dict[str, bytes] = field(default_factory=dict, repr=False)
-    _known: KnownReferences = field(default_factory=KnownReferences, repr=False)
+    def __init__(self, *, hub: Hub, persistence: Persistence, repository: str) -> None:
+        """Know nothing of a repository yet."""
+        self.hub = hub
+        self.persistence = persistence
+        self.repository = repository
+        self._trees: dict[str, Tree] = {}
+        self._contents: dict[str, bytes] = {}
+        self._known = KnownReferences()
 
     # -- branches and tags ---------------------------------------------------------------------------------------
 
     def look(self) -> References | None:
-        """Ask the Hub for branches and tags; ``None`` if there is no such repository."""
+        """Ask the Hub for branches and tags; ``None`` if there is no such repository.
+
+        Raises:
+            RocmatrixError: it does not answer, as long as patience goes, or not to this credential.
+        """
         found = self.persistence.ask("branches and tags", lambda: self.hub.references(self.repository))
         self._known.take(found)
         return found
@@ -87,22 +93,43 @@ class View:
             raise MovedError(f"{branch} is gone")
         return found
 
-    def begin_again(self) -> None:
-        """Forget all about branches and tags: somebody else has changed them."""
-        self._known.forget()
+    def undisturbed(self, attempt: Callable[[], T]) -> T:
+        """Return what an attempt comes to that nobody disturbed.
+
+        Where somebody else changed the repository meanwhile, it waits as for a Hub that fails, and begins again from a
+        new look: a Hub that is late does not show yet what the attempt ran into.
+
+        Args:
+            attempt: goes on from wherever an earlier one stopped; raises ``MovedError`` where it was disturbed.
+
+        Raises:
+            RocmatrixError: that of ``give_up``: it was disturbed too often, or time is up.
+        """
+
+        def once() -> T:
+            self._known.forget()  # what it changes is what it finds in its own look, and changes after that
+            try:
+                return attempt()
+            except MovedError as err:
+                raise TransientError(f"somebody else changed it meanwhile ({err})") from err
+
+        return self.persistence.ask(self.repository, once)
 
     def require_shown(self) -> None:
         """Wait until the Hub shows what it accepted: all branches and tags that were changed here.
 
         Raises:
-            RocmatrixError: it does not, as long as patience goes.
+            MovedError: somebody else moved a tag or deleted a branch of them.
+            RocmatrixError: the Hub does not show it, as long as patience goes.
         """
         if not self._known.changed:
             return
 
         def look() -> None:
-            behind = self._known.behind(self.hub.references(self.repository))
-            if behind:
+            shown = self.hub.references(self.repository)
+            if taken := self._known.taken(shown):
+                raise MovedError(f"{', '.join(taken)}: no longer where it was put")
+            if behind := self._known.behind(shown):
                 raise TransientError(f"the Hub accepted it, and does not show it yet: {', '.join(behind)}")
 
         self.persistence.ask("branches and tags", look)
@@ -110,48 +137,80 @@ class View:
     # -- changes -------------------------------------------------------------------------------------------------
 
     def create_branch(self, branch: str, commit: str) -> None:
-        """Let a new branch begin at a commit."""
-        with self._changing():
+        """Let a new branch begin at a commit.
+
+        Raises:
+            MovedError: there is one of this name.
+            TransientError: it failed; the branch may have been made.
+            ReleaseError: only a person can mend it.
+        """
+        with self._changing(lambda: self._known.doubt_branch(branch)):
             self.hub.create_branch(self.repository, branch, commit)
         self._known.move_branch(branch, commit)
 
     def delete_branch(self, branch: str) -> None:
-        """Delete a branch."""
-        with self._changing():
+        """Delete a branch.
+
+        Raises:
+            MovedError: it is gone already.
+            TransientError: it failed; the branch may be gone.
+            ReleaseError: only a person can mend it.
+        """
+        with self._changing(lambda: self._known.doubt_branch(branch)):
             self.hub.delete_branch(self.repository, branch)
         self._known.move_branch(branch, None)
 
     def create_tag(self, tag: str, commit: str, message: str) -> None:
-        """Tag a commit."""
-        with self._changing():
+        """Tag a commit.
+
+        Raises:
+            MovedError: there is such a tag.
+            TransientError: it failed; the tag may have been made.
+            ReleaseError: only a person can mend it.
+        """
+        with self._changing(lambda: self._known.doubt_tag(tag)):
             self.hub.create_tag(self.repository, tag, commit, message)
         self._known.add_tag(tag, commit)
 
     def commit(self, branch: str, change: Change, *, parent: str) -> None:
-        """Commit to a branch whose head is ``parent``."""
-        with self._changing():
+        """Commit to a branch whose head is ``parent``.
+
+        Raises:
+            MovedError: its head is another one.
+            TransientError: it failed; the commit may have been made.
+            ReleaseError: only a person can mend it.
+        """
+        with self._changing(lambda: self._known.doubt_branch(branch)):
             head = self.hub.commit(self.repository, branch, change, parent=parent)
         self._known.move_branch(branch, head)
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
+    def _changing(self, doubt: Callable[[], None]) -> Iterator[None]:
         """What is known of branches and tags is void once a change did not end well: it may have been made."""
         try:
             yield
         except BaseException:
-            self._known.doubt()
+            doubt()
             raise
 
     # -- files ---------------------------------------------------------------------------------------------------
 
     def tree(self, commit: str) -> Tree:
-        """Return all files of a commit."""
+        """Return all files of a commit.
+
+        Raises:
+            RocmatrixError: the Hub does not list them.
+        """
         if commit not in self._trees:
             self._trees[commit] = self.persistence.ask("files", lambda: self.hub.tree(self.repository, commit))
         return self._trees[commit]
 
     def read(self, commit: str, path: str) -> bytes:
-        """Return the bytes of a small file of a commit; nothing if it has none."""
+        """Return the bytes of a small file of a commit; nothing if it has none.
+
+        Raises:
+            RocmatrixError: the Hub does not give it.
+        """
         return self._read(commit, [path]).get(path, b"")
 
     def _read(self, commit: str, paths: Iterable[str]) -> Mapping[str, bytes]:
@@ -167,7 +226,11 @@ class View:
         return {path: self._contents[tree[path].oid] for path in there}
 
     def download(self, commit: str, paths: Iterable[str], folder: Path) -> None:
-        """Fetch files of a commit anew."""
+        """Fetch files of a commit anew, to the same paths below a folder.
+
+        Raises:
+            RocmatrixError: the Hub does not give them, or they cannot be written.
+        """
         wanted = tuple(paths)
         self.persistence.ask("files", lambda: self.hub.download(self.repository, commit, wanted, folder))
 

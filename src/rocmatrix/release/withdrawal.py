@@ -12,7 +12,7 @@ from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.release.content import Content
 from rocmatrix.release.final_tree import change, holds, owners
 from rocmatrix.release.hub import Change, MovedError
-from rocmatrix.release.publication import CARD, MAIN, RESTARTS
+from rocmatrix.release.publication import CARD, MAIN
 from rocmatrix.release.source_tag import Release, later_releases, previous_release, read_version
 from rocmatrix.release.trees import LocalFile, Tree, file_of, file_on_disk, in_variant
 from rocmatrix.release.view import View
@@ -55,16 +55,8 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
     version = read_version(tag)
     if version is None:
         raise _no_release(tag, view)
-    for _ in range(RESTARTS):
-        try:
-            restored = _withdraw(view, kernel, version, Withdrawal(tag=tag, reason=reason), tell)
-            view.require_shown()
-        except MovedError as err:
-            view.begin_again()
-            tell(f"somebody else changed {view.repository} meanwhile ({err}); beginning again")
-        else:
-            return restored
-    raise ReleaseError(f"{view.repository} is changed by others again and again", fix="Run it again later.")
+    withdrawal = Withdrawal(tag=tag, reason=reason)
+    return view.undisturbed(lambda: _withdraw(view, kernel, version, withdrawal, tell))
 
 
 def _no_release(tag: str, view: View) -> InputError:
@@ -86,11 +78,14 @@ def _withdraw(
     withdrawn = {each.tag for each in _note(view, withdrawal, tell)}
     if release.preliminary:  # no user finds it by version: neither its variants nor the same ones of a release go
         head = view.references().branches.get(branch, tags[release.tag])
+        view.require_shown()
         return Withdrawn(tag=release.tag, branch=branch, restored=None, commit=head, changed=False)
     task = _Restoration(view=view, kernel=kernel, release=release, tags=tags, withdrawn=withdrawn, tell=tell)
     if view.our_variants(view.head(MAIN)):  # a release was asked to put its builds there, too
         task.run(MAIN)
-    return task.run(branch)
+    done = task.run(branch)
+    view.require_shown()
+    return done
 
 
 def _require_there(view: View, release: Release, branch: str) -> None:
