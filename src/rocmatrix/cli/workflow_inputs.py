@@ -112,19 +112,17 @@ def _refused(what: str, fix: str) -> UsageError:
 
 
 def require_tag(arguments: argparse.Namespace, plan: Plan) -> None:
-    """Refuse a release of a tag that names no kernel of the plan in its version: the job `release` comes hours later.
+    """Refuse a tag that the job `release`, hours later, would refuse: its name, how it was made, or its commit.
 
     Raises:
-        UsageError: there is no tag, or none of these kernels is released by it.
+        InputError: there is no tag, none of these kernels is released by it, it is not annotated, or another commit is
+            checked out.
     """
     if arguments.mode != _RELEASE:
         return
-    several = len(plan.kernels) > 1
-    beginnings = [f"{kernel.name}-v{kernel.version}." if several else f"v{kernel.version}." for kernel in plan.kernels]
-    fix = f"Give the annotated tag that is released as `tag`: {', '.join(f'{each}Y.Z' for each in beginnings)}."
-    if not arguments.tag:
-        raise UsageError("mode release needs a tag", fix=fix)
-    if not arguments.tag.startswith(tuple(beginnings)):
-        from rocmatrix.plan.text import quote  # noqa: PLC0415 - `--help` needs none of it
+    from rocmatrix.workflows.tag_ahead import require_tag_ahead  # noqa: PLC0415 - `--help` needs none of it
 
-        raise UsageError(f"mode release: {quote(arguments.tag)} is no tag of a release of this matrix", fix=fix)
+    if not arguments.tag:
+        fix = "Give the annotated tag that is released as `tag`, e.g. ${{ github.ref_name }} in a run for a tag."
+        raise UsageError("mode release needs a tag", fix=fix)
+    require_tag_ahead(plan, arguments.tag, arguments.matrix.absolute().parent)

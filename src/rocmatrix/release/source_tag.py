@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,20 +132,58 @@ def require_built_commit(release: Release, content: Content, project: Path) -> s
     return commit
 
 
+def require_tag_of_checkout(release: Release, project: Path, *, may_lack: bool = False) -> None:
+    """Refuse a tag that a release of what is checked out would refuse, before anything is built for it.
+
+    Args:
+        release: what the tag says.
+        project: a folder in the repository of the sources.
+        may_lack: whether it is well that there is no such tag yet.
+
+    Raises:
+        ReleaseError: there is no such tag, it is not annotated, or it is another commit than the one checked out.
+        MissingRequirementError: git is not there.
+    """
+    with without_secrets(), _repository(project) as repo:
+        if may_lack and release.source not in [tag.name for tag in repo.tags]:
+            return
+        commit = _tagged_commit(repo, release)
+        head = repo.head.commit.hexsha if repo.head.is_valid() else "nothing"
+        if commit != head:
+            raise ReleaseError(
+                f"{release.source} is commit {commit[:12]}, and {head[:12]} is checked out",
+                where=str(repo.working_dir),
+                fix=f"Check out {release.source}, or take a tag that is not there yet.",
+            )
+
+
 def _commit_of(release: Release, project: Path) -> str:
+    with _repository(project) as repo:
+        commit = _tagged_commit(repo, release)
+        _require_clean(repo, release, commit, project)
+        return commit
+
+
+@contextmanager
+def _repository(project: Path) -> Iterator[Repo]:
+    """Open the repository of the sources.
+
+    Raises:
+        ReleaseError: there is none.
+        MissingRequirementError: git is not there.
+    """
     try:
         import git  # noqa: PLC0415 - fails where there is no git program
     except ImportError as err:
         raise MissingRequirementError("git is not installed", fix="Install git.") from err
     try:
-        with git.Repo(project, search_parent_directories=True) as repo:
-            commit = _tagged_commit(repo, release)
-            _require_clean(repo, release, commit, project)
-            return commit
+        repo = git.Repo(project, search_parent_directories=True)
     except (git.InvalidGitRepositoryError, git.NoSuchPathError) as err:
         raise ReleaseError(
             "a release is made from a tag, and this is no git repository", where=str(project), fix="Run `git init`."
         ) from err
+    with repo:
+        yield repo
 
 
 def _tagged_commit(repo: Repo, release: Release) -> str:

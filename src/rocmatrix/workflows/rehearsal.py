@@ -13,11 +13,11 @@ from rocmatrix.input_file import read_input
 from rocmatrix.pipeline import load_plan
 from rocmatrix.plan.model import CellState, Plan, PlannedKernel
 from rocmatrix.release.serving import Pair
-from rocmatrix.release.source_tag import read_tag
 from rocmatrix.release.users import Got, Published, ask_client
 from rocmatrix.workflows.act import NOT_RUN, ActRun, JobRun, run_act
 from rocmatrix.workflows.identity import TrustingHub, trusting_hub
 from rocmatrix.workflows.stage import set_stage
+from rocmatrix.workflows.tag_ahead import require_tag_ahead
 
 _SHOWN = 5
 """Files that a message names."""
@@ -56,9 +56,10 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
     Raises:
         RocmatrixError: it could not be begun.
     """
-    kernel = _only_kernel(load_plan(matrix, toolchain=None), matrix)
+    plan = load_plan(matrix, toolchain=None)
+    kernel = _only_kernel(plan, matrix)
     read_input(workflow)  # before anything is begun: a file that is there
-    read_tag(tag, kernel, several=False)  # and a tag that could be released
+    require_tag_ahead(plan, tag, matrix.absolute().parent, may_lack=True)  # and a tag that could be released
     with tempfile.TemporaryDirectory(prefix="rocmatrix-workflow-") as name:
         scratch = Path(name)
         source = f"{kernel.repo_id.partition('/')[0]}/{matrix.absolute().parent.name}"

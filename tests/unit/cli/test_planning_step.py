@@ -76,8 +76,10 @@ def built(folder: Path, arguments: str, *units: str) -> list[str]:
     ("inputs", "said"),
     [
         ({"mode": "release"}, "mode release needs a tag"),
-        ({"mode": "release", "tag": "main"}, "'main' is no tag of a release of this matrix"),
-        ({"mode": "release", "tag": "v2.0.0"}, "'v2.0.0' is no tag of a release of this matrix"),
+        ({"mode": "release", "tag": "main"}, "'main' is no tag of a release of tiny"),
+        ({"mode": "release", "tag": "v1.junk"}, "'v1.junk' is no tag of a release of tiny"),
+        ({"mode": "release", "tag": "v2.0.0"}, "v2.0.0 is of major version 2, and build.toml says version = 1"),
+        ({"mode": "release", "tag": "v1.0.0"}, "this is no git repository"),
         ({"mode": "relaese", "tag": "v1.0.0"}, "invalid choice: 'relaese'"),
     ],
 )
@@ -88,9 +90,27 @@ def test_what_cannot_be_released_is_not_built(project: Path, inputs: dict[str, s
     assert not (project / "outputs").exists()
 
 
-@pytest.mark.parametrize("inputs", [{}, {"mode": "release", "tag": "v1.0.0"}, {"mode": "check", "tag": "some-branch"}])
+@pytest.mark.parametrize("inputs", [{}, {"mode": "check", "tag": "some-branch"}])
 def test_what_can_be_done_is_planned(project: Path, inputs: dict[str, str]) -> None:
     done = planned(project, **inputs)
+    assert done.returncode == 0, done.stderr
+    assert "units<<" in (project / "outputs").read_text()
+
+
+def test_a_tag_that_no_release_could_be_made_from_is_refused_before_anything_is_built(project: Path) -> None:
+    def git(*words: str) -> None:
+        name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *name, *words], cwd=project, check=True, timeout=60)
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "x")
+    git("tag", "v1.0.0")
+    git("tag", "--annotate", "--message", "x", "v1.0.1")
+    done = planned(project, mode="release", tag="v1.0.0")
+    assert (done.returncode, (project / "outputs").exists()) == (2, False), done.stderr
+    assert "v1.0.0 is no annotated tag" in done.stderr
+    done = planned(project, mode="release", tag="v1.0.1")
     assert done.returncode == 0, done.stderr
     assert "units<<" in (project / "outputs").read_text()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocmatrix.cli.main import main
-from rocmatrix.errors import InputError, RocmatrixError
+from rocmatrix.errors import InputError
 from rocmatrix.events import Event, Notice
 from rocmatrix.report.console import make_console
 from rocmatrix.report.workflow_view import show_workflow
@@ -32,7 +32,7 @@ RELEASE = ROOT / ".github/workflows/release.yml"
     ],
 )
 def test_a_file_that_is_not_there_and_a_tag_that_is_none_are_refused(workflow: Path, tag: str, said: str) -> None:
-    with pytest.raises(RocmatrixError, match=said):
+    with pytest.raises(InputError, match=said):
         rehearse_workflow(workflow, matrix=ROOT / "matrix.yaml", tag=tag, emit=lambda _: None)
 
 
@@ -83,6 +83,20 @@ def test_a_workflow_or_a_matrix_that_is_not_committed_is_refused_and_what_is_cha
         set_stage(new, tmp_path / "other")
     with pytest.raises(InputError, match="not in the commit that is checked out"):
         stage.committed(tmp_path / "elsewhere.yaml")
+
+
+@pytest.mark.parametrize(("annotated", "later"), [(False, False), (True, True)])
+def test_a_tag_that_the_release_would_refuse_is_refused_where_it_lies(
+    tmp_path: Path, *, annotated: bool, later: bool
+) -> None:
+    workflow = repository(tmp_path / "r", b"on: push\n", matrix=MATRIX)
+    git(tmp_path / "r", "tag", "v1.0.0", *(("--annotate", "--message", "x") if annotated else ()))
+    if later:
+        git(tmp_path / "r", "commit", "--quiet", "--allow-empty", "--message", "x")
+    said = "v1.0.0 is commit .* is checked out" if annotated else "v1.0.0 is no annotated tag"
+    with pytest.raises(InputError, match=said) as refused:
+        rehearse_workflow(workflow, matrix=tmp_path / "r/matrix.yaml", tag="v1.0.0", emit=lambda _: None)
+    assert refused.value.where == str(tmp_path / "r")
 
 
 NO_MACHINE = b"""on: push

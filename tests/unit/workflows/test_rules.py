@@ -145,6 +145,18 @@ def test_digests_are_taken_before_a_machine_of_one_s_own_has_a_part_and_everybod
         assert steps[got + 1]["env"]["SET"].endswith(".outputs.set }}")
 
 
+def test_the_tag_is_looked_at_as_it_was_made_before_anything_is_built_and_before_it_is_released() -> None:
+    """A checkout of a tag leaves its commit under its name: without the tag itself every release would be refused."""
+    for job, later in (("plan", "Plan"), ("release", "Everything that needs no credential")):
+        names = [step["name"] for step in kernel().jobs[job]["steps"]]
+        (fetched,) = [step for step in kernel().jobs[job]["steps"] if "source-tag" in step.get("uses", "")]
+        assert fetched["with"] == {"tag": "${{ inputs.tag }}"}
+        assert names.index(fetched["name"]) < names.index(later)
+        assert fetched.get("if", "inputs.mode == 'release' && inputs.tag != ''") == (
+            "inputs.mode == 'release' && inputs.tag != ''"
+        )
+
+
 def test_a_release_takes_no_digest_from_a_job_that_was_run_again_alone() -> None:
     """What `plan` said in an earlier attempt stays as it was; a release with a GPU asks for that of its own attempt."""
     jobs = kernel().jobs
