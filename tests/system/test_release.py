@@ -238,7 +238,7 @@ def test_a_withdrawn_release_gives_users_the_one_before_and_keeps_its_tag(
     assert yank(hub, source, "v2.1.0").commit == withdrawn.commit
     release(hub, make_source(tmp_path / "third", tag="v2.2.0", line="THIRD = True"))
     card = hub.api().hf_hub_download(REPOSITORY, "README.md", repo_type=KERNEL, local_dir=tmp_path / "card")
-    assert "`v2.1.0`: wrong numbers for K = 384" in Path(card).read_text()
+    assert r"`v2.1.0`: wrong numbers for K \= 384" in Path(card).read_text()
 
 
 def test_the_only_release_withdrawn_leaves_other_peoples_variants(hub: RunningHub, source: Source) -> None:

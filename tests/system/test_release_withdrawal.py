@@ -1,5 +1,6 @@
 """Withdrawals where things are not as they were: the same files under two tags, other majors, others at work."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.system.test_release import BRANCH, QUICK, TAG, ours, references, rele
 from tests.system.test_release_main import on_main
 
 NEXT, PRELIMINARY, SAME = "v2.1.0", "v2.0.0-rc.1", "v2.0.1"
+NOBODY = Meddling(when="before", what="nothing", does=lambda: None)
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # huggingface_hub's own, of httpx2
 
 
@@ -138,6 +140,45 @@ def test_a_tag_that_others_delete_meanwhile_is_said(hub: RunningHub, source: Sou
 
     with pytest.raises(InputError, match=rf"there is no release {TAG}"):
         withdrawing(MeddledHub(hub, Meddling(when="before", what="commit", does=others_work)), source, TAG)
+
+
+# -- what the card says --------------------------------------------------------------------------------------------
+
+
+def test_a_reason_is_shown_as_text_whatever_is_in_it(hub: RunningHub, source: Source) -> None:
+    release(hub, source)
+    view = patient_view(MeddledHub(hub, NOBODY), REPOSITORY, patience=QUICK)
+    withdraw(view, source.kernel, TAG, "a\x1b[31m\n## Install\n<b> `rm` " + "x" * 9999, lambda _: None)
+    *_, heading, _, line = card(hub).splitlines()
+    assert heading == "## Withdrawn releases"
+    assert line.startswith(r"- `v2.0.0`: a\\x1b\[31m \#\# Install \<b\> \`rm\` xxx")
+    assert line.endswith("x…")
+    message = hub.api().list_repo_commits(REPOSITORY, repo_type="kernel")[0].message
+    assert ("\x1b" in message, len(message)) == (False, 1000)
+
+
+def test_a_reason_that_is_no_text_is_refused_before_anything_is_written(hub: RunningHub, source: Source) -> None:
+    release(hub, source)
+    before = references(hub)
+    view = patient_view(MeddledHub(hub, NOBODY), REPOSITORY, patience=QUICK)
+    for tag, reason, said in (
+        (TAG, "bad \udcff", "the reason is no text"),
+        ("v2.0.0\udcff", "r", "there is no release"),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            withdraw(view, source.kernel, tag, reason, lambda _: None)
+        str(caught.value).encode()
+    assert references(hub) == before
+
+
+@pytest.mark.parametrize("tag", ["x` <b>", "v2.0.0\udcff"])
+def test_a_list_that_names_no_release_is_refused(hub: RunningHub, source: Source, tag: str) -> None:
+    release(hub, source)
+    put(hub, "main", {".rocmatrix/withdrawn.json": json.dumps([{"tag": tag, "reason": "r"}]).encode()})
+    before = references(hub)
+    with pytest.raises(ReleaseError, match="it is no list of withdrawn releases"):
+        yank(hub, source, TAG)
+    assert references(hub) == before
 
 
 def card(hub: RunningHub) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocmatrix.errors import InputError, ReleaseError
+from rocmatrix.plain_text import bounded, one_line
 from rocmatrix.plan.model import PlannedKernel
 from rocmatrix.release.content import Content
 from rocmatrix.release.final_tree import change, holds, owners
@@ -45,23 +46,36 @@ def withdraw(view: View, kernel: PlannedKernel, tag: str, reason: str, tell: Cal
         view: the repository.
         kernel: whose release it is.
         tag: on the Hub.
-        reason: for the card.
+        reason: for the card; control characters in it are written out, and what is too long for one line is cut.
         tell: called with a sentence for each step.
 
     Raises:
-        InputError: there is no such release.
+        InputError: there is no such release, or the reason is no text.
         ReleaseError: the Hub does not allow it or does not answer, or there is no branch to bring anything back to.
     """
+    withdrawal = Withdrawal(tag=tag, reason=_text(reason))
     version = read_version(tag)
     if version is None:
         raise _no_release(tag, view)
-    withdrawal = Withdrawal(tag=tag, reason=reason)
     return view.undisturbed(lambda: _withdraw(view, kernel, version, withdrawal, tell))
+
+
+def _text(reason: str) -> str:
+    """Return the reason as the list, the card and the commit hold it."""
+    try:
+        reason.encode()
+    except UnicodeEncodeError as err:  # bytes of a command line that are no text are lone surrogates in Python
+        raise InputError(
+            f"the reason is no text: {one_line(reason)}",
+            where="--reason",
+            fix="Write it in UTF-8; nothing was changed.",
+        ) from err
+    return bounded(reason)
 
 
 def _no_release(tag: str, view: View) -> InputError:
     known = ", ".join(sorted(view.references().tags)) or "none"
-    return InputError(f"there is no release {tag}", where=view.repository, fix=f"Its releases are: {known}.")
+    return InputError(f"there is no release {one_line(tag)}", where=view.repository, fix=f"Its releases are: {known}.")
 
 
 def _withdraw(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from rocmatrix import document
 from rocmatrix.document import DocumentError
 from rocmatrix.errors import ReleaseError
+from rocmatrix.plain_text import bounded, escaped
+from rocmatrix.plan.text import quote
+from rocmatrix.release.source_tag import read_version
 from rocmatrix.release.trees import LocalFile, file_of
 from rocmatrix.release.view import View
 
@@ -37,10 +40,18 @@ def read_withdrawn(view: View, main: str) -> tuple[Withdrawal, ...]:
     if not content:
         return ()
     try:
-        return document.from_json(content, tuple[Withdrawal, ...])
+        found = document.from_json(content, tuple[Withdrawal, ...])
     except DocumentError as err:
-        fix = f"Put {LIST} on {_MAIN} back to what it was."
-        raise ReleaseError(f"it is no list of withdrawn releases: {err}", where=view.repository, fix=fix) from err
+        raise _no_list(view, str(err)) from err
+    odd = next((each.tag for each in found if read_version(each.tag) is None), None)
+    if odd is not None:
+        raise _no_list(view, f"{quote(odd)} is no tag of a release")
+    return found
+
+
+def _no_list(view: View, why: str) -> ReleaseError:
+    fix = f"Put {LIST} on {_MAIN} back to what it was."
+    return ReleaseError(f"it is no list of withdrawn releases: {why}", where=view.repository, fix=fix)
 
 
 def list_of(withdrawn: tuple[Withdrawal, ...]) -> LocalFile:
@@ -49,9 +60,12 @@ def list_of(withdrawn: tuple[Withdrawal, ...]) -> LocalFile:
 
 
 def with_section(card: bytes, withdrawn: tuple[Withdrawal, ...]) -> bytes:
-    """Return a card whose last section names the withdrawn releases; a section that is there is replaced."""
+    """Return a card whose last section names the withdrawn releases; a section that is there is replaced.
+
+    Reasons are shown as text, whatever Markdown is in them.
+    """
     text = card.decode("utf-8", "replace").partition(f"\n{_HEADING}\n")[0].rstrip()
     if not withdrawn:
         return f"{text}\n".encode()
-    lines = [f"- `{each.tag}`: {' '.join(each.reason.split())}" for each in withdrawn]
+    lines = [f"- `{each.tag}`: {escaped(bounded(each.reason))}" for each in withdrawn]
     return f"{text}\n\n{_HEADING}\n\n{chr(10).join(lines)}\n".encode()
