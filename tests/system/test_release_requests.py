@@ -111,6 +111,22 @@ def test_a_release_is_through_when_the_hub_shows_it(hub: RunningHub, source: Sou
     assert references(hub)[1].keys() == {TAG}
 
 
+@pytest.mark.parametrize("times", [1, 99])
+def test_a_question_that_is_answered_with_a_conflict_is_asked_again(
+    hub: RunningHub, source: Source, times: int
+) -> None:
+    """Nothing was to be changed: nobody can have been first, and what begins anew then is not under way."""
+    release(hub, source)
+    there = ApiHub(hub.endpoint, Credential(token=None, source=""))
+    hub.faults.plan(Fault(endpoint="refs", kind=FaultKind.STATUS, status=409, count=times))
+    view = patient_view(there, REPOSITORY, patience=QUICK)
+    if times == 1:
+        assert view.references().tags.keys() == {TAG}
+    else:
+        with pytest.raises(ReleaseError, match="answered 409"):
+            view.references()
+
+
 def test_whose_a_variant_is_is_not_read_from_a_file_that_changed(hub: RunningHub, source: Source) -> None:
     """Metadata of the same bytes is read on this machine; what was written to it since it was hashed is not trusted."""
     release(hub, source)

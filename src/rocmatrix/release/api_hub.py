@@ -43,7 +43,10 @@ from rocmatrix.release.trees import HubFile, LocalFile, Tree
 
 _KERNEL = "kernel"
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_UNAUTHORIZED, _FORBIDDEN, _CONFLICT, _PRECONDITION = 401, 403, 409, 412
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
+_CONFLICTS = frozenset({409, 412})
+"""Somebody else was first, where something was to be changed; a question has no such answer."""
+_QUESTIONS = frozenset({"GET", "HEAD"})
 _AT_ONCE = 8
 """Small files that are read at a time; huggingface_hub 2.4.0 downloads as many (``snapshot_download``)."""
 
@@ -209,9 +212,9 @@ class ApiHub:
     def _refusal(self, err: HfHubHTTPError, repository: str) -> Exception:
         status = err.response.status_code
         said = self._credential.masked(_server_message(err))
-        if status in _TRANSIENT:
+        if status in _TRANSIENT or (status in _CONFLICTS and err.response.request.method in _QUESTIONS):
             return TransientError(f"{self._endpoint} answered {status}: {said}", wait=_retry_after(err))
-        if status in {_CONFLICT, _PRECONDITION}:
+        if status in _CONFLICTS:
             return MovedError(said)
         if status in {_UNAUTHORIZED, _FORBIDDEN}:
             return ReleaseError(
