@@ -33,6 +33,9 @@ _KEPT_PREFIXES = ("PIP_",)
 _KEPT_SUFFIXES = ("_proxy", "_PROXY")
 _ENDING_SECONDS = 10.0
 _COMPLAINTS = ("error", "fatal")
+_NOISE = ("Couldn't get a valid docker connection", "Start server on ")
+"""What act says of itself before it begins; jobs on this machine need no docker."""
+
 _FAILURE = "failure"
 _NO_MACHINE = re.compile(r"Skipping unsupported platform -- Try running with `-P ([^=`]+)=")
 NOT_RUN = "not run"
@@ -188,6 +191,8 @@ class _Reader:
             told = json.loads(line)
         except ValueError:
             told = {"msg": line}
+        if "job" not in told and str(told.get("msg", "")).startswith(_NOISE):
+            return
         name = str(told.get("job", "act")).rpartition("/")[2].strip()
         if told.get("raw_output") or told.get("level") in _COMPLAINTS or "job" not in told:
             self.log.setdefault(name, []).append(str(told.get("msg", "")).rstrip("\n") + "\n")

@@ -18,6 +18,7 @@ from rocmatrix.workflows.act import NOT_RUN, ActRun, JobRun, run_act
 from rocmatrix.workflows.identity import TrustingHub, trusting_hub
 from rocmatrix.workflows.stage import set_stage
 from rocmatrix.workflows.tag_ahead import require_tag_ahead
+from rocmatrix.workflows.trigger import require_triggered
 
 _SHOWN = 5
 """Files that a message names."""
@@ -64,6 +65,7 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
         scratch = Path(name)
         source = f"{kernel.repo_id.partition('/')[0]}/{matrix.absolute().parent.name}"
         stage = set_stage(workflow, scratch / "run", tag=tag, name=source)
+        require_triggered(read_input(stage.committed(workflow)), str(workflow), tag)
         if changed := stage.changed():
             emit(
                 Notice(level="warning", message=f"the commit is rehearsed, without what is not in it: {_some(changed)}")
@@ -74,7 +76,11 @@ def rehearse_workflow(workflow: Path, *, matrix: Path, tag: str, emit: Emit) -> 
             errand = stage.errand(event="push", payload=push_of(tag), variables=hub_variables(hub))
             run = run_act(errand, lambda job: emit(_notice(job)))
             ran = run.exit_code == 0 and any(not job.result.startswith(NOT_RUN) for job in run.jobs)
-            users = ask_users(plan, hub.endpoint, tag) if ran else ()
+            published = ran and _is_published(hub, kernel, tag)
+            if ran and not published:
+                said = f"no job published {tag} of {kernel.repo_id}: there is nothing for its users"
+                emit(Notice(level="warning", message=said))
+            users = ask_users(plan, hub.endpoint, tag) if published else ()
     return WorkflowRehearsal(run=run, users=users, wanted=promised(plan))
 
 
@@ -99,6 +105,14 @@ def promised(plan: Plan) -> dict[str, str]:
     """Return torch and ROCm of each served cell -> the variant that serves it."""
     served = [cell for cell in plan.cells if cell.state is CellState.SERVED and cell.unit is not None]
     return {f"torch{cell.torch}-rocm{cell.rocm}": plan.unit(cell.unit).variant for cell in served if cell.unit}
+
+
+def _is_published(hub: TrustingHub, kernel: PlannedKernel, tag: str) -> bool:
+    """Return whether a Hub has the tag of a release, which is made last."""
+    from huggingface_hub import HfApi  # noqa: PLC0415 - a heavy client
+
+    found = HfApi(endpoint=hub.endpoint, token=False).list_repo_refs(kernel.repo_id, repo_type="kernel")
+    return tag in [each.name for each in found.tags]
 
 
 def ask_users(plan: Plan, endpoint: str, tag: str) -> tuple[Got, ...]:

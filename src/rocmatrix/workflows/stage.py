@@ -103,7 +103,7 @@ def set_stage(
         MissingRequirementError: git is not there.
     """
     scratch.mkdir(parents=True)
-    top = Path(_git(workflow.absolute().parent, "rev-parse", "--show-toplevel").strip())
+    top = _top(workflow.absolute().parent)
     repository = _copy(top, scratch / "repository", tag, name)
     text = decode(read_input(_committed(workflow, top, repository)), str(workflow), largest=INPUT_LIMIT)
     _require_commits(text, workflow)
@@ -122,6 +122,27 @@ def set_stage(
         workflow=scratch / "workflows" / workflow.name,
         top=top,
     )
+
+
+def _top(folder: Path) -> Path:
+    """Return the top folder of the repository around a folder.
+
+    Raises:
+        InputError: there is none, or it has no commit.
+    """
+    try:
+        top = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    except InputError as err:
+        if "not a git repository" not in err.what:
+            raise
+        fix = "Run `git init` and commit what GitHub is to get."
+        raise InputError("this is in no git repository", where=str(folder), fix=fix) from err
+    try:
+        _git(top, "rev-parse", "--verify", "--quiet", "HEAD")
+    except InputError as err:
+        said = "this repository has no commit yet, and the commit is all that GitHub gets"
+        raise InputError(said, where=str(top), fix="Commit the workflow, matrix.yaml and the kernel.") from err
+    return top
 
 
 def _committed(path: Path, top: Path, clone: Path) -> Path:
@@ -198,7 +219,7 @@ def _git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         ["git", *arguments],
         cwd=folder,
-        env=environment,
+        env={**environment, "LC_ALL": "C"},  # what it says is read
         capture_output=True,
         text=True,
         check=False,
@@ -206,5 +227,6 @@ def _git(folder: Path, *arguments: str) -> str:
     )
     if done.returncode != 0:
         said = quote(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "git failed")
-        raise InputError(f"git {arguments[0]}: {said}", where=str(folder), fix="Rehearse in a clone with a commit.")
+        verb = next(word for word in arguments if not word.startswith("-") and "=" not in word)
+        raise InputError(f"git {verb}: {said}", where=str(folder), fix="Rehearse in a clone with a commit.")
     return done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -99,6 +100,47 @@ def test_a_tag_that_the_release_would_refuse_is_refused_where_it_lies(
     assert refused.value.where == str(tmp_path / "r")
 
 
+@pytest.mark.parametrize(
+    ("workflow", "said"),
+    [(b"on: {push: {tags: [release-*]}}\njobs: {a: {}}\n", "GitHub starts nothing"), (b"", "no workflow")],
+)
+def test_a_workflow_that_github_would_not_start_for_the_tag_is_refused_before_act_is_begun(
+    tmp_path: Path, workflow: bytes, said: str
+) -> None:
+    path = repository(tmp_path / "r", workflow, matrix=MATRIX)
+    with pytest.raises(InputError, match=said) as refused:
+        rehearse_workflow(path, matrix=tmp_path / "r/matrix.yaml", tag="v1.0.0", emit=lambda _: None)
+    assert refused.value.where == str(path)
+
+
+def test_without_a_repository_or_a_commit_it_is_said_what_lacks(tmp_path: Path) -> None:
+    workflow = repository(tmp_path / "r", b"on: push\n", matrix=MATRIX)
+    shutil.rmtree(tmp_path / "r/.git")
+    with pytest.raises(InputError, match="this is no git repository") as refused:
+        rehearse_workflow(workflow, matrix=tmp_path / "r/matrix.yaml", tag="v1.0.0", emit=lambda _: None)
+    assert refused.value.where == str(tmp_path / "r")
+    with pytest.raises(InputError, match="this is in no git repository") as refused:
+        set_stage(workflow, tmp_path / "scratch")
+    assert refused.value.where == str(workflow.parent)
+    git(tmp_path / "r", "init", "--quiet")
+    with pytest.raises(InputError, match="has no commit yet") as refused:
+        rehearse_workflow(workflow, matrix=tmp_path / "r/matrix.yaml", tag="v1.0.0", emit=lambda _: None)
+    assert refused.value.where == str(tmp_path / "r")
+
+
+@pytest.mark.parametrize("tag", ["1.0.0", "v2.0.0", "v1.0"])
+@pytest.mark.parametrize("words", [[], ["--workflow", ".github/workflows/release.yml"]])
+def test_a_tag_of_another_form_or_version_is_wrong_input_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tag: str, words: list[str]
+) -> None:
+    pytest.importorskip("starlette", reason="the extra `hub`")
+    repository(tmp_path / "r", b"on: push\n", matrix=MATRIX)
+    monkeypatch.chdir(tmp_path / "r")
+    assert main(["rehearse", "--tag", tag, *words]) == 2
+    assert tag in capsys.readouterr().err
+    assert not (tmp_path / "r/dist").exists()
+
+
 NO_MACHINE = b"""on: push
 jobs:
   kernel:
@@ -125,6 +167,25 @@ def test_of_a_commit_the_matrix_is_that_of_the_commit_and_a_job_without_a_machin
     with Path(tmp_path / "said").open("w") as stream:
         show_workflow(found, make_console(stream))
     assert ": 0 jobs, 0 of 3 promised machines get theirs; failed" in " ".join((tmp_path / "said").read_text().split())
+
+
+PUBLISHES_NOTHING = b"""on: push
+jobs:
+  kernel:
+    runs-on: ubuntu-24.04
+    steps: [{run: "true"}]
+"""
+
+
+def test_jobs_that_publish_nothing_are_said_to(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra `hub`")
+    workflow = repository(tmp_path / "r", PUBLISHES_NOTHING, matrix=MATRIX)
+    said: list[Event] = []
+    found = rehearse_workflow(workflow, matrix=tmp_path / "r/matrix.yaml", tag="v1.0.0", emit=said.append)
+    told = [event.message for event in said if isinstance(event, Notice) and event.level == "warning"]
+    assert [message.partition(": ")[0] for message in told] == ["no job published v1.0.0 of somebody/tiny"]
+    assert (found.passed, found.users, found.run.results("kernel")) == (False, (), ("success",))
+    assert "docker connection" not in str(found.run.log)
 
 
 @pytest.mark.parametrize(
