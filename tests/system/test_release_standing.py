@@ -100,7 +100,7 @@ def test_a_release_that_begins_again_after_its_tag_was_not_there_before(
     release(hub, source)
     if kind:
         hub.faults.plan(Fault(endpoint="create-tag", kind=kind))
-    busy = Meddling(when="before", what="create_tag", does=lambda: put(hub, "main", {"x.txt": b"1"}))
+    busy = Meddling(when="before", what="commit", number=3, does=lambda: put(hub, "main", {"x.txt": b"1"}))  # the card
     assert released(hub, changed, busy) == Released(commit=references(hub)[1][NEXT], already=False)
     assert release(hub, changed).already
 

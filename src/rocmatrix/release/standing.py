@@ -40,7 +40,7 @@ def require_standing(wanted: Wanted, view: View, references: References) -> None
         raise ReleaseError(
             f"{release.tag} was released and withdrawn: {withdrawn[release.tag]}",
             where=where,
-            fix="Users get the release before it. Release what is to replace it under a new version.",
+            fix="Release what is to replace it under a new version.",
         )
     if not release.preliminary:
         later = [each.tag for each in wanted.later(references.tags, withdrawn) if each.major == release.major]

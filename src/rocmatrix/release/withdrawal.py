@@ -111,7 +111,7 @@ def _require_there(view: View, release: Release, branch: str) -> None:
             raise ReleaseError(
                 f"there is no branch {name}",
                 where=view.repository,
-                fix=f"Make it on the Hub, at what users shall get, and withdraw {release.tag} then.",
+                fix=f"Make {name} again on the Hub, at a commit that it shall hold, and withdraw {release.tag} then.",
             )
 
 
