@@ -20,7 +20,8 @@ from rocmatrix.plan.yaml_file import LARGEST_YAML
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Texts alone: in YAML 1.1 the key ``on`` is a truth value, which GitHub reads as a text."""
 
-_ELEMENT = re.compile(r"(?P<deep>\*\*)|(?P<any>\*)|(?P<set>\[[A-Za-z0-9-]+\])|\\(?P<escaped>.)|(?P<one>.)", re.DOTALL)
+_ELEMENT = re.compile(r"(?P<deep>\*\*)|(?P<any>\*)|\[(?P<set>[^\]]+)\]|\\(?P<escaped>.)|(?P<one>.)", re.DOTALL)
+_IN_SET = re.compile(r"(?P<first>[A-Za-z0-9])-(?P<last>[A-Za-z0-9])|(?P<one>.)", re.DOTALL)
 _TAGS, _NOT_TAGS, _BRANCHES = "tags", "tags-ignore", ("branches", "branches-ignore")
 
 
@@ -105,8 +106,15 @@ def _elements(pattern: str) -> Iterator[str]:
             yield match["one"]
             countable = False
         else:
-            yield match["set"] or re.escape(match["escaped"] or match["one"])
+            yield _set(match["set"]) if match["set"] else re.escape(match["escaped"] or match["one"])
             countable = True
+
+
+def _set(inside: str) -> str:
+    """Return what one character of a set is; a range from the later to the earlier has none."""
+    ranges = [match for match in _IN_SET.finditer(inside) if match["one"] or match["first"] <= match["last"]]
+    parts = [re.escape(match["one"]) if match["one"] else f"{match['first']}-{match['last']}" for match in ranges]
+    return f"[{''.join(parts)}]" if parts else "(?!)"
 
 
 def _refused(why: str, where: str, tag: str) -> InputError:
