@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from dulwich.config import ConfigFile
 from dulwich.objects import Commit, ObjectID, Tag, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo
@@ -59,6 +61,22 @@ class Reference:
     commit: str
 
 
+class _Repo(Repo):
+    """A repository of git whose settings are parsed once: each request opens one, and parsing took half of that."""
+
+    def get_config(self) -> ConfigFile:
+        """Return the settings, which the repository was made with; nobody may change what is returned."""
+        path = Path(self.commondir()) / "config"
+        status = path.stat()
+        return _settings(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=256)
+def _settings(path: Path, identity: tuple[int, int, int]) -> ConfigFile:
+    del identity  # of the file: one that is written anew is another
+    return ConfigFile.from_path(str(path))
+
+
 class Repository:
     """A repository that is open; close it by leaving ``opened``."""
 
@@ -66,7 +84,7 @@ class Repository:
         """Open the bare repository in ``folder``."""
         self.folder = folder
         self.name = name
-        self.git = Repo(str(folder))
+        self.git = _Repo(str(folder))
         self.git.object_store.fsync_object_files = True
         self.settings = document.from_json((folder / _SETTINGS).read_bytes(), Settings)
 
