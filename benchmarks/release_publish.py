@@ -47,7 +47,7 @@ from rocmatrix.store import Store  # noqa: E402
 TORCHES = ("2.10", "2.11", "2.12", "2.13", "2.14")
 ROCMS = ("6.3", "6.4", "7.0", "7.1", "7.2", "7.3", "7.14", "7.15")
 BINARY = 1 << 20
-ROUNDS = 6
+ROUNDS = 14
 MOST = 1.5
 
 
