@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.system.verbs import Verbs, verbs
+
 if TYPE_CHECKING:
     from tests.system.hub import RunningHub
     from tests.system.release_source import Source
-    from tests.system.verbs import Verbs
 
 
 @pytest.fixture
@@ -32,8 +33,6 @@ def hub(tmp_path: Path) -> Iterator[RunningHub]:
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verbs]:
     """A process that runs commands of a user without a credential."""
-    from tests.system.verbs import verbs  # noqa: PLC0415
-
     home = tmp_path_factory.mktemp("commands")
     with verbs({"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home)}) as running:
         yield running

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocmatrix.audit.content_facts import SignatureFacts
 from rocmatrix.audit.facts import Expectation, VariantFacts, outcome
-from rocmatrix.audit.policy import load_policy
+from rocmatrix.audit.policy import Policy, load_policy
 from rocmatrix.audit.reading import read_everything
 from rocmatrix.audit.rules import ROCM, RULES, judge
 from rocmatrix.audit.signature import SignatureCheck, verify_signature
@@ -69,20 +69,12 @@ def audit_path(
             after a ROCm that compat.toml does not know.
     """
     policy = load_policy()
-    if not (path.is_dir() or path.is_file()):
-        what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
-        raise InputError(what, where=str(path), fix=_FIX)
-    facts = read_everything(path, policy)
-    if path.is_dir() and not (facts.files or facts.binaries or facts.unreadable or facts.strays or facts.refused):
-        raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
+    facts = _read(path, policy)
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     expected = _expected(folder.name, facts)
     if published:
         expected = replace(expected, published=True, variant=expected.variant or _directory(path))
-    read = facts.contents.signature
-    if signatures is not None and read is not None:
-        found = verify_signature(folder, read, signatures)
-        facts = replace(facts, contents=replace(facts.contents, signature=found))
+    facts = _verified(facts, folder, signatures)
     facts = replace(facts, torch=(torch or NoTorch()).answer(facts, expected))
     findings = judge(facts, expected, policy)
     return PathAudit(
@@ -105,6 +97,29 @@ def _directory(path: Path) -> str | None:
 
 
 _FIX = "Name a variant directory (build/<variant>) or a shared object (.so)."
+
+
+def _read(path: Path, policy: Policy) -> VariantFacts:
+    """Return what a directory or a file holds.
+
+    Raises:
+        InputError: there is no such path, or it is neither a directory with files nor a file.
+    """
+    if not (path.is_dir() or path.is_file()):
+        what = "this is neither a file nor a directory" if path.exists() else "there is no such file or directory"
+        raise InputError(what, where=str(path), fix=_FIX)
+    facts = read_everything(path, policy)
+    if path.is_dir() and not (facts.files or facts.binaries or facts.unreadable or facts.strays or facts.refused):
+        raise InputError("there is nothing in this directory", where=str(path), fix=_FIX)
+    return facts
+
+
+def _verified(facts: VariantFacts, folder: Path, signatures: SignatureCheck | None) -> VariantFacts:
+    """Return the facts with what was found of the signature bundle, where there is one and somebody can verify it."""
+    read = facts.contents.signature
+    if signatures is None or read is None:
+        return facts
+    return replace(facts, contents=replace(facts.contents, signature=verify_signature(folder, read, signatures)))
 
 
 def _expected(directory: str, facts: VariantFacts) -> Expectation:

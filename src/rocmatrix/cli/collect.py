@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.cli.following import present  # noqa: PLC0415
     from rocmatrix.cli.progress import reporter_of  # noqa: PLC0415
     from rocmatrix.collect.folder_digests import require_all, require_digests  # noqa: PLC0415
-    from rocmatrix.collect.parts import merge_parts, plan_of  # noqa: PLC0415
+    from rocmatrix.collect.parts import merge_parts, plan_of  # noqa: PLC0415 - as above
     from rocmatrix.project_listing import require_current_plan  # noqa: PLC0415
     from rocmatrix.store import Store  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ def _artifacts(arguments: argparse.Namespace) -> RowArtifacts:
         InputError: what ``--artifacts`` names has none of these rows.
     """
     from rocmatrix.collect.parts import Parts  # noqa: PLC0415 - as above
-    from rocmatrix.collect.row_artifacts import RowArtifacts  # noqa: PLC0415
+    from rocmatrix.collect.row_artifacts import RowArtifacts  # noqa: PLC0415 - as above
 
     named = Parts(whole=arguments.parts, emulated=arguments.emulated, checks=arguments.checks)
     artifacts = row_artifacts_of(arguments)

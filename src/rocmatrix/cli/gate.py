@@ -42,7 +42,7 @@ def execute(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.console import make_console  # noqa: PLC0415
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.gate_view import append_gate_summary, gate_annotations, show_gate  # noqa: PLC0415
-    from rocmatrix.report.text import one_line  # noqa: PLC0415
+    from rocmatrix.report.text import one_line  # noqa: PLC0415 - as above
     from rocmatrix.report.workflow_commands import in_actions  # noqa: PLC0415
 
     judgement = judge(read_jobs(arguments.results), mode=Mode(arguments.mode), gpu=arguments.gpu)

@@ -109,7 +109,7 @@ def _by_itself(arguments: argparse.Namespace) -> ExitCode:
     from rocmatrix.report.documents import write_document  # noqa: PLC0415
     from rocmatrix.report.release_view import show_rehearsal  # noqa: PLC0415
     from rocmatrix.report.summary import summarize  # noqa: PLC0415
-    from rocmatrix.workflows.tag_ahead import read_tag_ahead  # noqa: PLC0415
+    from rocmatrix.workflows.tag_ahead import read_tag_ahead  # noqa: PLC0415 - as above
 
     people = make_console(sys.stderr if arguments.json else sys.stdout)
     read_tag_ahead(pipeline.load_plan(arguments.matrix, toolchain=arguments.toolchain), arguments.tag)

@@ -69,7 +69,7 @@ def require_client() -> None:
 def choose(variants: Iterable[str], machine: Machine) -> Choice:
     """Return which of these variants the client loads on a machine, and why not each other one."""
     from kernels.backends import ROCm  # noqa: PLC0415 - an extra, and slow to import
-    from kernels.variants import VariantRejected, _resolve_variant_for_system  # noqa: PLC0415
+    from kernels.variants import VariantRejected, _resolve_variant_for_system  # noqa: PLC0415 - as above
     from packaging.version import Version  # noqa: PLC0415 - what the client compares with
 
     accepted, trace = _resolve_variant_for_system(
