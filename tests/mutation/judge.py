@@ -175,7 +175,7 @@ def _launches(subject: Subject) -> Iterator[tuple[Trial, Options]]:
     if subject.code.kernel(subject.kernel).descriptor.preload_length:
         yield subject.trials[0], Options(preloads=False)  # the other entry, for firmware that does not preload
     for end in (Approximation.LOW, Approximation.HIGH) if subject.approximates else ():
-        for trial in subject.shipped:
+        for trial in (*subject.shipped, *subject.for_ends):
             yield trial, Options(numerics=Numerics(approximation=end))
 
 

@@ -16,7 +16,7 @@ from tests.corpus.specs import SPECS, Manifest
 from tests.corpus.trial import Trial
 from tests.mutation.gemm_trials import Layouts, edge_trials, exact_trials, shipped_trials
 from tests.mutation.operators import Listing, Mutant, list_kernel
-from tests.mutation.triton_trials import edges_for, trials_for
+from tests.mutation.triton_trials import edges_for, end_trials_for, trials_for
 from tests.system.emulator_compiler import compile_gemm
 
 _ROOT = Path(__file__).parents[2]
@@ -35,7 +35,9 @@ class Subject:
         kernel: its name there.
         trials: launches that together reach all of its code, cheap ones first.
         shipped: those of them that a check of the kernel runs: its ``tests/cases.py``, or its trials in the corpus.
-        approximates: whether it computes with reciprocals and the like, so that both ends of 1 ulp are tried too.
+        approximates: whether it computes with reciprocals and the like, so that both ends of 1 ulp are tried too:
+            with those of ``shipped`` and of ``for_ends``.
+        for_ends: trials that are made for these ends.
         edges: makes launches that together have every number of rows and of columns that a tile at an edge may have.
     """
 
@@ -45,6 +47,7 @@ class Subject:
     trials: tuple[Trial, ...]
     shipped: tuple[Trial, ...] = ()
     approximates: bool = False
+    for_ends: tuple[Trial, ...] = ()
     edges: Callable[[], Iterator[Trial]] = lambda: iter(())
 
     @property
@@ -120,7 +123,8 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
             needs = manifest.needs[spec.name]
             own = tuple(make(spec, needs) for make in (spec.trial, *spec.more))
             code = read_code_object((folder / f"{spec.name}.co").read_bytes(), spec.name)
-            trials = (*own, *trials_for(spec, needs))
+            for_ends = tuple(end_trials_for(spec, needs))
+            trials = (*own, *trials_for(spec, needs), *for_ends)
             yield Subject(
                 name=spec.name,
                 code=code,
@@ -128,6 +132,7 @@ def triton_subjects(folder: Path, *names: str) -> Iterator[Subject]:
                 trials=trials,
                 shipped=own,
                 approximates=spec.kernel in _APPROXIMATE,
+                for_ends=for_ends,
                 edges=partial(edges_for, spec, needs),
             )
 

@@ -13,6 +13,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.specs import LANES, Needs, Spec
 from tests.corpus.trial import Trial, poisoned
 from tests.mutation.far_trial import FarTrial, Part, Workgroup
+from tests.mutation.softmax_rows import exact_rows
 
 _NOTHINGS = 2
 _SOFTMAX_COLUMNS = 1024
@@ -32,6 +33,12 @@ def trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
         yield from _softmax_trials(needs)
     elif spec.kernel == "matmul":
         yield from _product_trials(spec, needs)
+
+
+def end_trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
+    """Return trials of a kernel that are made for the ends of 1 ulp of reciprocals and exponentials."""
+    if spec.kernel == "softmax":
+        yield _softmax(needs, "exact", exact_rows(), _FEW_ROUNDINGS)
 
 
 def edges_for(spec: Spec, needs: Needs) -> Iterator[Trial]:

@@ -1,0 +1,95 @@
+"""Steps of a softmax's exponentials and divisions that change one bit in millions of quotients: rows that show them."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from rocmatrix.emulator.code_object import CodeObject
+from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.numerics import Approximation, Numerics
+from rocmatrix.emulator.reports import Detector
+from rocmatrix.emulator.translator.program import Translator
+from tests.mutation.division import Steps, denormal_quotient, quotient, rounded
+from tests.mutation.operators import Mutant, Operator, mutants
+from tests.mutation.softmax_rows import COLUMNS, ENDS, exact_rows
+from tests.mutation.subjects import Subject, triton_subjects
+
+SAMPLES = 200
+NONE = frozenset[Detector]()
+WITHOUT_NEWTON, WITHOUT_CORRECTION = Steps(newton=False), Steps(correction=False)
+
+
+def float32(choose: random.Random, least: int) -> Fraction:
+    return Fraction(choose.randrange(least, 1 << 24), 1 << 24)
+
+
+@pytest.mark.parametrize("end", Approximation)
+def test_all_steps_divide_rightly_and_so_do_those_without_the_correction(end: Approximation) -> None:
+    choose = random.Random(end)  # noqa: S311 - a reproducible choice
+    for _ in range(SAMPLES):
+        numerator, divisor = float32(choose, 1), 2 * float32(choose, 1 << 23)
+        right = rounded(numerator / divisor)
+        assert quotient(numerator, divisor, end) == right
+        assert quotient(numerator, divisor, end, WITHOUT_CORRECTION) == right
+
+
+def test_steps_matter_where_a_quotient_is_next_to_the_middle_of_two_numbers() -> None:
+    numerator, divisor = Fraction(8424479, 1 << 24), Fraction(16404981, 1 << 23)
+    assert quotient(numerator, divisor, Approximation.LOW) == rounded(numerator / divisor)
+    assert quotient(numerator, divisor, Approximation.LOW, WITHOUT_NEWTON) != rounded(numerator / divisor)
+    assert quotient(numerator, divisor, Approximation.NEAREST, WITHOUT_NEWTON) == rounded(numerator / divisor)
+    halves = Fraction(14)
+    assert [denormal_quotient(21, halves, Approximation.NEAREST, each) for each in (Steps(), WITHOUT_CORRECTION)] == [
+        2,
+        1,
+    ]
+
+
+def test_rows_are_of_a_few_columns_that_count_in_each_quarter() -> None:
+    rows = exact_rows()
+    assert rows.shape == (2 + 4 * len(ENDS), COLUMNS)
+    assert np.isfinite(rows).all()
+    assert (rows > -200).reshape(len(rows), 4, -1).any(axis=2).sum(axis=0).min() >= len(ENDS)
+
+
+@pytest.fixture(scope="module")
+def softmax(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    (subject,) = triton_subjects(tmp_path_factory.mktemp("softmax"), "softmax")
+    return subject
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return Translator(tmp_path_factory.mktemp("translated"))
+
+
+def came_to(subject: Subject, code: CodeObject, end: Approximation, translator: Translator) -> bytes:
+    """Return the bytes of the result, which must be within the tolerance."""
+    (trial,) = subject.for_ends
+    options = Options(detectors=NONE, numerics=Numerics(approximation=end))
+    comparison, _, got = trial.run(code, Device(translator), options)
+    assert comparison.passed, comparison.detail
+    return got.tobytes()
+
+
+def refinements(subject: Subject) -> list[Mutant]:
+    """Return the removal of each multiplication that adds: of each division the Newton step, and the correction."""
+    every = mutants(subject.listing())
+    return [each for each in every if each.operator is Operator.REMOVE and each.instruction.name == "v_fmac_f32"]
+
+
+@pytest.mark.needs_triton
+@pytest.mark.needs_llvm
+def test_a_missing_step_of_a_division_changes_a_bit_at_one_end_or_the_other(
+    softmax: Subject, translator: Translator
+) -> None:
+    originals = {end: came_to(softmax, softmax.code, end, translator) for end in ENDS}
+    steps = refinements(softmax)
+    assert len(steps) == 8, "two of each of four divisions"
+    for mutant in (steps[0], steps[-1]):
+        code, _ = softmax.with_change(mutant)
+        assert any(came_to(softmax, code, end, translator) != originals[end] for end in ENDS), str(mutant)
