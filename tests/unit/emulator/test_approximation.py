@@ -59,6 +59,15 @@ def test_what_is_no_number_between_stays(end: Approximation) -> None:
             np.testing.assert_array_equal(moved, usual, err_msg=name)
 
 
+def test_exponentials_of_tiny_numbers_are_next_to_one_and_those_of_denormals_are_one() -> None:
+    smallest = 2.0**-126
+    numbers = np.tile(np.array([smallest, -smallest, 1e-20, -1e-20, 1e-45, -1e-45, 0.0, -0.0], np.float32), 8)
+    low, high = (_run("v_exp_f32", numbers, end) for end in (Approximation.LOW, Approximation.HIGH))
+    below, above = 1 - 2.0**-24, 1 + 2.0**-23
+    np.testing.assert_array_equal(low[:8], np.array([1, below, 1, below, 1, 1, 1, 1], np.float32))
+    np.testing.assert_array_equal(high[:8], np.array([above, 1, above, 1, 1, 1, 1, 1], np.float32))
+
+
 def test_negative_results_move_to_the_same_side() -> None:
     numbers = np.full(64, -3.0, np.float32)
     low, high = (_run("v_rcp_f32", numbers, end) for end in (Approximation.LOW, Approximation.HIGH))
