@@ -2,12 +2,15 @@
 
 The exact ones ask for every bit: factors are small integers and scales a few bits, so that float32 holds each sum, and
 what float64 gives, rounded once to bfloat16, is the only right result. Their shapes are chosen by the kernel's tiling:
-each column that a lane may store last, rows on both sides of every boundary, one to three steps along K, and none.
+each column that a lane may store last, rows on both sides of every boundary, one to three steps along K, and none;
+operands so small that a load of what no lane needs leaves them. Sums that lie between two results show one that began
+at anything but zero, even by the smallest denormal.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +29,10 @@ _CASES = Path(__file__).parents[2] / "kernels" / "gemm" / "tests" / "cases.py"
 _TILE, _THREADS, _BLOCK = 128, 256, 128
 _NAME = "_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE{a}ELS1_{b}EEEvPKhS3_PKfS5_Ptiii"
 _LARGEST_FACTOR = 8
+_BETWEEN = 2.0**-134
+"""Half of the smallest bfloat16, whose neighbours are 0 and 1: it is rounded to 0, and a bit more is not."""
+_HUGE_SCALE = 2.0**126
+"""Brings the smallest denormal of float32 to 2**-23."""
 _NAN = (0x7FC00000, 0xFFC00001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0x7FA00000)
 _FAR = (0x7F800000, 0xFF800000, 0x80000000, 0x00000000, 0x7F000000, 0x7E800000, 0x01000000, 0x00400000, 0x80000100)
 _SPECIAL = np.array((*_NAN, *_FAR), dtype=np.uint32)
@@ -82,8 +89,13 @@ def exact_trials(layouts: Layouts) -> Iterator[Trial]:
     for shape in ((64, 64, 128), (40, 72, 256), (130, 52, 384)):
         yield exact_trial(layouts, shape, special=True)
     yield replace(exact_trial(layouts, (50, 131, 256)), name="exact-straddling", straddles=True)
-    yield exact_trial(layouts, (50, 66, 0))
-    yield exact_trial(layouts, (130, 3, 64))
+    for shape in ((50, 66, 0), (130, 3, 64), (_TILE, _TILE, 0), (_TILE, _TILE, 64), (_TILE + 2, _TILE + 1, 0)):
+        yield exact_trial(layouts, shape)
+    for m, n in ((1, 1), (2, 3), (3, 2)):
+        yield exact_trial(layouts, (m, n, _BLOCK))
+        yield exact_trial(layouts, (m, n, 2 * _BLOCK))
+    for sums in ((1,), (3,), (0, 1), (1, 0)):
+        yield between_trial(layouts, sums)
 
 
 def _edges() -> Iterator[tuple[int, int, int]]:
@@ -130,6 +142,29 @@ def exact_trial(layouts: Layouts, shape: tuple[int, int, int], *, special: bool 
     made = {"a": a, "b": b, "a_scale": a_scale, "b_scale": b_scale}
     name = f"exact-{m}x{n}x{k}{'-special' if special else ''}"
     return _trial(name, layouts, made, _reference(a, b, a_scale, b_scale), k=k)
+
+
+def between_trial(layouts: Layouts, sums: tuple[int, ...]) -> Trial:
+    """Return a launch of one whole tile in which every result is the same number between two of bfloat16.
+
+    Args:
+        layouts: of the operands.
+        sums: for each step of K what it adds, in units of ``_BETWEEN``; one that adds 0 does so under a huge scale.
+    """
+    random = np.random.default_rng([_TILE, *sums])
+    numbers = random.integers(-_LARGEST_FACTOR, _LARGEST_FACTOR + 1, (_TILE, len(sums) * _BLOCK))
+    ones = np.zeros((len(sums) * _BLOCK, _TILE))
+    for step, units in enumerate(sums):
+        place = step * _BLOCK + int(random.integers(_BLOCK))
+        numbers[:, place], ones[place] = 1, min(units, 1)
+    scales = [math.sqrt(_BETWEEN if units else _HUGE_SCALE) for units in sums]
+    made: dict[str, Array] = {
+        "a": numbers.astype(np.float32).astype(ml_dtypes.float8_e4m3fnuz),
+        "b": ones.astype(np.float32).astype(ml_dtypes.float8_e4m3fnuz),
+        "a_scale": np.repeat(np.array(scales, np.float32)[:, None], _TILE, axis=1),
+        "b_scale": np.array([[scale * max(units, 1)] for scale, units in zip(scales, sums, strict=True)], np.float32),
+    }
+    return _trial(f"between-{'-'.join(map(str, sums))}", layouts, made, _reference(**made))
 
 
 def _few_bits(random: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float32]:
