@@ -21,6 +21,7 @@ from tests.mutation.lockstep import SELECTS, Lockstep
 from tests.mutation.operators import Mutant, Operator, mutants
 from tests.mutation.subjects import Subject
 from tests.mutation.unseen import Unseen
+from tests.mutation.wider import Wider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,17 +145,17 @@ def run(
 def _at_edges(
     subject: Subject, cache: Path, survivors: Sequence[Mutant], known: Mapping[str, Result]
 ) -> Iterator[tuple[Mutant, Result]]:
-    """Return new results of survivors: what launches at every edge of a tile notice, or do not depend on."""
-    edges, rest = Edges(subject, cache), []
+    """Return new results of survivors: what launches at every edge of a tile do not depend on, or notice."""
+    unseen, wider, edges = Unseen(subject, cache).among(survivors), Wider(subject, cache), Edges(subject, cache)
     for mutant in survivors:
-        noticed = edges.noticed(mutant)
-        if noticed:
+        result = known[mutant.key]
+        if mutant in unseen:
+            yield mutant, replace(result, equivalent=Reason.UNSEEN)
+        elif wider.is_unused(mutant):
+            yield mutant, replace(result, equivalent=Reason.UNUSED)
+        elif noticed := edges.noticed(mutant):
             said = next(iter(noticed.values()))[:300]
-            yield mutant, replace(known[mutant.key], noticed=tuple(sorted(noticed)), said=said)
-        else:
-            rest.append(mutant)
-    for mutant in Unseen(subject, cache).among(rest):
-        yield mutant, replace(known[mutant.key], equivalent=Reason.UNSEEN)
+            yield mutant, replace(result, noticed=tuple(sorted(noticed)), said=said)
 
 
 def _identity(subject: Subject, *, thorough: bool) -> str:

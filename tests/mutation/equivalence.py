@@ -30,6 +30,7 @@ class Reason(StrEnum):
     SAME_VALUE = "both registers were given the same value"
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
     UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
+    UNUSED = "more lanes load, and nothing depends on what that gives them, at every edge of a tile"
     SAME_NUMBERS = "the same, but for which NaN is taken where all that are compared are NaN"
     SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
@@ -173,25 +174,45 @@ class Prover:
 
     def skips(self, branch: Instruction) -> bool:
         """Say whether code that a branch skips where no lane is active would do nothing then."""
-        return self.does_nothing(branch.next_address, branch.branch_target)
+        places = self.idle(branch.next_address, branch.branch_target)
+        return places is not None and branch.address not in places
+
+    def leads(self, branch: Instruction) -> tuple[int, frozenset[int]] | None:
+        """Return where a branch on EXEC may as well always lead, and the places of the code that shows it.
+
+        With no lane active the code there does nothing, up to where the branch leads then, or to a copy of it.
+        """
+        if branch.name not in ("s_cbranch_execz", "s_cbranch_execnz"):
+            return None
+        lanes, none = branch.next_address, branch.branch_target
+        if branch.name == "s_cbranch_execnz":
+            lanes, none = none, lanes
+        places = self.idle(lanes, none)
+        return None if places is None or branch.address in places else (lanes, places)
 
     def does_nothing(self, place: int, target: int) -> bool:
-        """Say whether code does nothing where no lane is active, and comes to some place or to a copy of it.
+        """Say whether code does nothing where no lane is active, and comes to some place or to a copy of it."""
+        return self.idle(place, target) is not None
+
+    def idle(self, place: int, target: int) -> frozenset[int] | None:
+        """Return the places of code that does nothing where no lane is active, up to some place and a copy of it.
 
         Without active lanes there is one path, wherever it leads. Scalar registers that are written on it must be dead
-        at the target.
+        at the target. ``None`` where it does something.
         """
         scalars, zeros, seen = set[int](), set[int](EXEC_PAIR), set[int]()
-        while not self._copies.are_same(place, target):
+        copied = self._copies.compared(place, target)
+        while copied is None:
             instruction = self._at(place)
             if instruction is None or place in seen or not self._is_masked(instruction, zeros):
-                return False
+                return None
             seen.add(place)
             effects = self._effects_at(instruction)
             scalars |= {register for register in effects.writes - EXEC_PAIR if register < FIRST_VGPR}
             taken = instruction.name in ("s_cbranch_execz", "s_branch")
             place = instruction.branch_target if taken else instruction.next_address
-        return self.dead_at(scalars, target)
+            copied = self._copies.compared(place, target)
+        return copied | seen if self.dead_at(scalars, target) else None
 
     def _is_masked(self, instruction: Instruction, zeros: set[int]) -> bool:
         """Say whether an instruction changes nothing but scalar registers while EXEC is zero, and leaves it zero.
