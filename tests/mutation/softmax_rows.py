@@ -36,16 +36,11 @@ _SMALLEST_NORMAL = -5_814_540 * 2.0**-149
 
 def exact_rows() -> NDArray[np.float32]:
     """Return rows in whose quotients, at one end or the other of 1 ulp or at both, each refinement changes a bit."""
-    rows = [np.full(COLUMNS, _NOTHING) for _ in range(2)]
+    rows = [np.full(COLUMNS, _NOTHING) for _ in range(2 + len(ENDS))]
     _tie(rows[0])
     _smallest(rows[1])
-    for end in ENDS:
-        numerator, other = _pair(end)
-        for quarter in range(4):
-            row = np.full(COLUMNS, _NOTHING)
-            first = 7 + quarter
-            row[[(quarter + turn) % 4 * QUARTER + first for turn in range(3)]] = (numerator, other, 0.0)
-            rows.append(row)
+    for row, end in zip(rows[2:], ENDS, strict=True):
+        row[7], (row[_of_each_quarter(5)], row[9]) = 0.0, _pair(end)
     return np.stack(rows).astype(np.float32)
 
 
@@ -58,7 +53,7 @@ def _tie(row: NDArray[np.float64]) -> None:
             whole = denormal_quotient(numerator, Fraction(divisor), end)
             if whole != denormal_quotient(numerator, Fraction(divisor), end, steps):
                 row[1 : 1 + divisor] = 0.0
-                row[[quarter * QUARTER + 200 for quarter in range(4)]] = log(numerator) - 149 * log(2.0)
+                row[_of_each_quarter(200)] = log(numerator) - 149 * log(2.0)
                 return
     raise AssertionError("there are such quotients")
 
@@ -66,30 +61,40 @@ def _tie(row: NDArray[np.float64]) -> None:
 def _smallest(row: NDArray[np.float64]) -> None:
     """Make the exponent that is least below zero of those that are not taken for zero."""
     row[3] = 0.0
-    row[[quarter * QUARTER + 100 for quarter in range(4)]] = _SMALLEST_NORMAL
+    row[_of_each_quarter(100)] = _SMALLEST_NORMAL
+
+
+def _of_each_quarter(column: int) -> list[int]:
+    """Return the columns of one lane."""
+    return [quarter * QUARTER + column for quarter in range(4)]
 
 
 def _pair(end: Approximation) -> tuple[float, float]:
-    """Return what stands beside 0 in a row, so that the Newton step decides the first one's quotient at an end."""
+    """Return what stands four times, and once, beside one 0, so that the Newton step decides quotients at an end.
+
+    The four are of one lane, whose sum is exact.
+    """
     for divisor, numerator in _quotients():
-        rest = divisor - 1 - numerator
-        if rest <= 0 or quotient(numerator, divisor, end) == quotient(numerator, divisor, end, Steps(newton=False)):
+        rest = divisor - 1 - 4 * numerator
+        if not 0 < rest < 1 or quotient(numerator, divisor, end) == quotient(
+            numerator, divisor, end, Steps(newton=False)
+        ):
             continue
         first, second = _power(numerator, end), _power(rest, end)
-        if first is not None and second is not None and _sums(Fraction(1), numerator, rest) == {divisor}:
+        if first is not None and second is not None and _sums(Fraction(1), 4 * numerator, rest) == {divisor}:
             return first, second
     raise AssertionError("there are endless quotients")
 
 
 def _quotients() -> Iterator[tuple[Fraction, Fraction]]:
-    """Return divisors from sqrt(2) to 2 and numerators below 1 with quotients next to the middle of two float32."""
+    """Return divisors up to 4 and numerators below a half, of which quotients are next to the middle of two float32."""
     choose = random.Random(0)  # noqa: S311 - a reproducible choice
     while True:
         divisor = choose.randrange(_LEAST_DIVISOR, _SIGNIFICAND) | 1
         for side in (1, -1):  # of the middle: 2 * numerator * 2**24 = middle * divisor + side
             numerator = side * pow(2 * _SIGNIFICAND, -1, divisor) % divisor
             if numerator >= _SIGNIFICAND // 2:
-                yield Fraction(2 * divisor, _SIGNIFICAND), Fraction(numerator, _SIGNIFICAND)
+                yield Fraction(4 * divisor, _SIGNIFICAND), Fraction(numerator, 2 * _SIGNIFICAND)
 
 
 def _sums(*numbers: Fraction) -> set[Fraction]:
