@@ -17,6 +17,7 @@ from rocmatrix.emulator.numerics import DEFAULT_NUMERICS, Numerics
 from rocmatrix.emulator.semantics.access import WHOLE, write_now
 from rocmatrix.emulator.semantics.machine import Combine, Space
 from rocmatrix.emulator.semantics.operands import constant_operand
+from tests.mutation.simplified import simplified
 from tests.mutation.symbolic_registers import SCC_PLACE, SymbolicRegisters
 from tests.mutation.symbols import LANES, Event
 from tests.mutation.terms import Term, constant
@@ -57,7 +58,7 @@ class SymbolicMachine(SymbolicRegisters):
         word = self.word((operand.file, operand.index))
         if kind.bits == LANES:
             word = z3.Concat(self.word((operand.file, operand.index + 1)), word)
-        unsigned = self._term(U64 if kind.bits == LANES else U32, z3.simplify(word))
+        unsigned = self._term(U64 if kind.bits == LANES else U32, simplified(word))
         return bitcast(unsigned, kind)
 
     def special(self, index: int, kind: Kind) -> Value:
@@ -79,9 +80,9 @@ class SymbolicMachine(SymbolicRegisters):
             place = (operand.file, operand.index + number)
             if operand.file in _VECTORS:
                 writes = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
-                self.registers[place] = z3.simplify(z3.If(writes, part, self.word(place)))
+                self.registers[place] = simplified(z3.If(writes, part, self.word(place)))
             else:
-                self.registers[place] = z3.simplify(part)
+                self.registers[place] = simplified(part)
 
     def read_mask(self, operand: Operand) -> Term:
         """Return the lane's bit of two SGPRs."""
@@ -95,11 +96,11 @@ class SymbolicMachine(SymbolicRegisters):
 
     def read_scc(self) -> Term:
         """Return SCC."""
-        return self._term(BOOL, z3.simplify(self.word(SCC_PLACE) != 0))
+        return self._term(BOOL, simplified(self.word(SCC_PLACE) != 0))
 
     def write_scc(self, value: Value) -> None:
         """Set SCC."""
-        self.registers[SCC_PLACE] = z3.simplify(z3.If(_of(value), z3.BitVecVal(1, 32), z3.BitVecVal(0, 32)))
+        self.registers[SCC_PLACE] = simplified(z3.If(_of(value), z3.BitVecVal(1, 32), z3.BitVecVal(0, 32)))
 
     def read_exec(self) -> Term:
         """Return whether the lane is active."""
@@ -126,7 +127,7 @@ class SymbolicMachine(SymbolicRegisters):
         """Write one lane."""
         place = (operand.file, operand.index)
         here = z3.Extract(31, 0, self._symbols.lane) == _of(lane)
-        self.registers[place] = z3.simplify(z3.If(here, _of(value), self.word(place)))
+        self.registers[place] = simplified(z3.If(here, _of(value), self.word(place)))
 
     def mask_bits(self, mask: Value) -> Term:
         """Return a mask as a scalar."""
@@ -143,7 +144,7 @@ class SymbolicMachine(SymbolicRegisters):
         words = [self._loaded(_of(address), number) for number in range(max(1, size // 4))]
         if size < 4:  # part of a word
             words = [words[0] & ((1 << 8 * size) - 1)]
-        return tuple(self._term(U32, z3.simplify(z3.If(happens, word, z3.BitVecVal(0, 32)))) for word in words)
+        return tuple(self._term(U32, simplified(z3.If(happens, word, z3.BitVecVal(0, 32)))) for word in words)
 
     def store(
         self, space: Space, address: Value, values: Sequence[Value], size: int, lanes: Value | None = None

@@ -9,6 +9,7 @@ import z3
 from rocmatrix.emulator.algebra import Kind
 from rocmatrix.emulator.descriptor import Mode
 from rocmatrix.emulator.instruction import EXEC, SCC, RegisterFile
+from tests.mutation.simplified import simplified
 from tests.mutation.symbols import LANES, Event, Opaque, Symbols
 from tests.mutation.terms import Term, is_quiet
 
@@ -68,11 +69,11 @@ class SymbolicRegisters:
 
     def _pair(self, index: int) -> z3.BitVecRef:
         high, low = self.word((RegisterFile.SGPR, index + 1)), self.word((RegisterFile.SGPR, index))
-        return z3.simplify(z3.Concat(high, low))
+        return simplified(z3.Concat(high, low))
 
     def _set_pair(self, index: int, word: z3.BitVecRef) -> None:
-        self.registers[RegisterFile.SGPR, index] = z3.simplify(z3.Extract(31, 0, word))
-        self.registers[RegisterFile.SGPR, index + 1] = z3.simplify(z3.Extract(63, 32, word))
+        self.registers[RegisterFile.SGPR, index] = simplified(z3.Extract(31, 0, word))
+        self.registers[RegisterFile.SGPR, index + 1] = simplified(z3.Extract(63, 32, word))
 
     def _bit(self, word: z3.BitVecRef) -> z3.BoolRef:
         return self._symbols.bits.of(word)
@@ -82,9 +83,9 @@ class SymbolicRegisters:
 
     def _mask(self, truth: z3.BoolRef) -> z3.BitVecRef:
         """Return a scalar that has the lane's truth as its bit; of the others nothing is known."""
-        (word,) = self._opaque("mask", (z3.simplify(truth),), [LANES])
+        (word,) = self._opaque("mask", (simplified(truth),), [LANES])
         self._symbols.facts.all.append(z3.Extract(0, 0, z3.LShR(word, self._symbols.lane)) == z3.If(truth, _ONE, _ZERO))
-        self._symbols.bits.note(word, z3.simplify(truth))
+        self._symbols.bits.note(word, simplified(truth))
         return word
 
     def _opaque(self, what: str, operands: tuple[z3.ExprRef, ...], bits: Sequence[int]) -> tuple[z3.BitVecRef, ...]:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import z3
 
 from rocmatrix.emulator.algebra import BOOL, Kind, Op, Value
+from tests.mutation.simplified import simplified
 
 Word: TypeAlias = "z3.BitVecRef | z3.BoolRef"
 _EXPONENT = {16: 5, 32: 8, 64: 11}
@@ -60,7 +61,7 @@ class Term(Value):
         """Return the primitive as a term."""
         operands = (self, *(other for other in others if isinstance(other, Term)))
         assert len(operands) == 1 + len(others)
-        return Term(kind, z3.simplify(_made(op, operands, kind)), self.facts)
+        return Term(kind, simplified(_made(op, operands, kind)), self.facts)
 
 
 def constant(kind: Kind, number: float, facts: Facts) -> Term:
@@ -69,7 +70,7 @@ def constant(kind: Kind, number: float, facts: Facts) -> Term:
         return Term(kind, z3.BoolVal(bool(number)), facts)
     if kind.is_float:
         sort = {16: z3.Float16(), 32: z3.Float32(), 64: z3.Float64()}[kind.bits]
-        return Term(kind, z3.simplify(z3.fpToIEEEBV(z3.FPVal(number, sort))), facts)
+        return Term(kind, simplified(z3.fpToIEEEBV(z3.FPVal(number, sort))), facts)
     return Term(kind, z3.BitVecVal(int(number), kind.bits), facts)
 
 
