@@ -19,6 +19,8 @@ from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.reports import Detector
 
 POISON = 0x7B
+NOTHING = b"\xff"
+"""Each byte of arguments that a kernel does not use, and between others: no address, no legal part of a descriptor."""
 _FAR, _ALIGNED = 1 << 32, 256
 
 
@@ -81,7 +83,7 @@ class Trial:
         segment = struct.pack(f"<{len(addresses) + 1}Q", *addresses, result.address)
         segment += struct.pack(f"<{len(self.scalars)}i", *self.scalars)
         if self.nothings:
-            segment += bytes(-len(segment) % 8 + 8 * self.nothings)
+            segment += NOTHING * (-len(segment) % 8 + 8 * self.nothings)
         execution = device.launch(loaded, self.kernel, self.geometry, segment, options=options, observer=observer)
         execution = replace(execution, findings=(*execution.findings, *device.unwritten(result, self.kernel)))
         got = result.data.view(self.out.dtype).reshape(self.out.shape).copy()

@@ -22,7 +22,7 @@ from rocmatrix.emulator.memory import Allocation, Memory
 from rocmatrix.emulator.observer import Observer
 from rocmatrix.emulator.reports import Detector
 from rocmatrix.emulator.wave import Wave
-from tests.corpus.trial import Trial
+from tests.corpus.trial import NOTHING, Trial
 
 Workgroup = tuple[int, int, int]
 
@@ -32,12 +32,19 @@ class Part:
     """Where the rows of an array lie in an argument.
 
     Attributes:
-        before: bytes of the argument in front of the first row.
+        before: bytes of the argument in front of the first row; negative where indices are.
         stride: bytes from one row to the next, or ``None`` where they lie one behind the other.
+        wraps: bytes of 2**32 elements if rows may lie so far behind the first one that their indices are negative.
     """
 
     before: int = 0
     stride: int | None = None
+    wraps: int = 0
+
+    def place(self, row: int, stride: int) -> int:
+        """Return where a row lies, in bytes from the first one: as far before it as an index of 32 bits says."""
+        behind = row * stride
+        return behind - self.wraps if self.wraps and behind >= self.wraps // 2 else behind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +74,7 @@ class FarTrial(Trial):
         result.data[:] = np.frombuffer(self.out.tobytes(), dtype=np.uint8)
         segment = struct.pack(f"<{len(inputs) + 1}Q", *inputs, result.address - before)
         segment += struct.pack(f"<{len(self.scalars)}i", *self.scalars)
-        segment += bytes(-len(segment) % 8 + 8 * self.nothings)
+        segment += NOTHING * (-len(segment) % 8 + 8 * self.nothings)
         execution = far.launch(loaded, self.kernel, self.geometry, segment, options=options, observer=observer)
         return self._came_to(far, execution, result)
 
@@ -81,9 +88,10 @@ class FarTrial(Trial):
         """Put the rows of an input into memory; return where the whole argument would begin."""
         rows = [array] if part.stride is None else list(array)
         stride = array.nbytes if part.stride is None else part.stride
-        first = device.memory.reserve(len(rows) * stride)
+        first = device.memory.reserve(len(rows) * stride + part.wraps) + part.wraps
         for number, row in enumerate(rows):
-            held = device.memory.allocate_at(first + number * stride, row.nbytes, f"row {number}", writable=False)
+            place = first + part.place(number, stride)
+            held = device.memory.allocate_at(place, row.nbytes, f"row {number}", writable=False)
             held.data[:] = np.frombuffer(row.tobytes(), dtype=np.uint8)
         return first - part.before
 

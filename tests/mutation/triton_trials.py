@@ -25,6 +25,8 @@ _QUIET_AND_SIGNALLING = (0x7FC00000, 0xFFC12345, 0x7F800001, 0x7FBFFFFF, 0xFF800
 _LARGEST_FACTOR = 8
 _HALF, _WORD = 2, 4
 """Bytes of a factor and of a sum."""
+_INDICES = 1 << 32
+"""An index above half of it is negative."""
 
 
 def trials_for(spec: Spec, needs: Needs) -> Iterator[Trial]:
@@ -68,8 +70,20 @@ def _softmax_trials(needs: Needs) -> Iterator[Trial]:
         yield _softmax(needs, "near", near, _FEW_ROUNDINGS)
     many = random.standard_normal((3, 700)).astype(np.float32)
     yield replace(_softmax(needs, "straddling", many, _FEW_ROUNDINGS), straddles=True)
+    yield from _far_softmax(needs, many)
     for columns in (300, _SOFTMAX_COLUMNS):
         yield _softmax(needs, "special", _special_rows(random, columns), _FEW_ROUNDINGS)
+
+
+def _far_softmax(needs: Needs, x: NDArray[np.float32]) -> Iterator[Trial]:
+    """Return one workgroup whose row begins at an index with bit 30, and one at which it is negative."""
+    near = _softmax(needs, "far", x[:1], _FEW_ROUNDINGS)
+    (columns,) = near.scalars
+    for name, index in (("far-row", 3 << 29), ("negative-row", 3 << 30)):
+        row = index // columns
+        before = row * columns - (_INDICES if index >= _INDICES // 2 else 0)
+        parts = (Part(before=before * _WORD), Part(before=before * _WORD))
+        yield _far(near, name, (row, 0, 0), parts, near.scalars)
 
 
 def _spread(columns: int) -> NDArray[np.int64]:
@@ -131,7 +145,9 @@ def _product_trials(spec: Spec, needs: Needs) -> Iterator[Trial]:
     yield replace(_product(spec, needs, (tile[0] + 3, 53, 3 * tile[2] + 3), infinite=False, seed=97), straddles=True)
     yield _product(spec, needs, (tile[0] + 3, tile[1] + 3, tile[2]), infinite=False, seed=96, largest=0)
     yield _far_rows(spec, needs, tile)
+    yield _negative_rows(spec, needs, tile)
     yield _far_columns(spec, needs, tile)
+    yield _negative_columns(spec, needs, tile)
     yield _product(spec, needs, (tile[0] + 9, tile[1] + 6, tile[2] + 5), infinite=True, seed=99)
     yield _product(spec, needs, (tile[0] - 3, tile[1] - 1, 2 * tile[2] - 1), infinite=True, seed=98)
 
@@ -157,6 +173,20 @@ def _far_rows(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
     return _far(near, "far-rows", (first, 0, 0), parts, (before + rows, columns, depth))
 
 
+def _negative_rows(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
+    """Return a workgroup whose indices into A and C are above 2**31: the kernel takes them for negative."""
+    near = _product(spec, needs, (tile[0] - 1, tile[1] - 2, 3 * tile[2]), infinite=False, seed=93)
+    rows, columns, depth = near.scalars
+    first = 9 * (1 << 28) // (tile[0] * min(columns, depth))  # the other one's are up to five thirds of that
+    before = first * tile[0]
+    parts = (
+        Part(before=(before * depth - _INDICES) * _HALF),
+        Part(),
+        Part(before=(before * columns - _INDICES) * _WORD),
+    )
+    return _far(near, "negative-rows", (first, 0, 0), parts, (before + rows, columns, depth))
+
+
 def _far_columns(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
     """Return the last workgroup of a product with one row and so many columns that indices into B have bit 30."""
     near = _product(spec, needs, (1, tile[1] - 2, 2 * tile[2]), infinite=False, seed=94)
@@ -168,9 +198,18 @@ def _far_columns(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
     return _far(near, "far-columns", (0, first, 0), parts, (1, before + columns, depth))
 
 
-def _far(
-    near: Trial, name: str, workgroup: Workgroup, parts: tuple[Part, ...], sizes: tuple[int, int, int]
-) -> FarTrial:
+def _negative_columns(spec: Spec, needs: Needs, tile: tuple[int, ...]) -> Trial:
+    """Return a workgroup with one row, of which half of the indices into B are above 2**31."""
+    near = _product(spec, needs, (1, tile[1] - 2, 2 * tile[2]), infinite=False, seed=92)
+    _, columns, depth = near.scalars
+    first = (1 << 32) // (tile[1] * depth) - 1
+    before = first * tile[1]
+    b = Part(before=before * _HALF, stride=(before + columns) * _HALF, wraps=_INDICES * _HALF)
+    parts = (Part(), b, Part(before=before * _WORD))
+    return _far(near, "negative-columns", (0, first, 0), parts, (1, before + columns, depth))
+
+
+def _far(near: Trial, name: str, workgroup: Workgroup, parts: tuple[Part, ...], sizes: tuple[int, ...]) -> FarTrial:
     """Return a launch of one workgroup as a part of a larger one."""
     known = {field.name: getattr(near, field.name) for field in fields(near)}
     return FarTrial(**(known | {"name": name, "scalars": sizes}), workgroup=workgroup, parts=parts)
