@@ -17,6 +17,8 @@ from tests.mutation.symbols import LANES, Symbols
 from tests.mutation.terms import is_quiet
 
 _ALL_BITS = 0xFFFFFFFF
+_LANE_BITS = LANES - 1
+"""Of a work item's number: a whole wave is of as many neighbours, the first of which is a multiple of it."""
 _FILES = ((FIRST_AGPR, RegisterFile.AGPR), (FIRST_VGPR, RegisterFile.VGPR), (0, RegisterFile.SGPR))
 
 
@@ -50,6 +52,8 @@ class Knowledge:
                 facts.append(is_quiet(machine.word(where), 32))
             elif fact is Known.WORK_ITEM:
                 facts.append(z3.ULT(machine.word(where), self._work_items))
+                if self._work_items % LANES == 0:
+                    self._symbols.facts.are_uniform(machine.word(where), ~_LANE_BITS & _ALL_BITS)
             elif isinstance(fact, Result):
                 machine.registers[where] = self._result(fact, machine.generation)
             elif isinstance(fact, Compared):  # pairs begin at even numbers

@@ -99,6 +99,9 @@ class SymbolicRegisters:
     def _moved(self, what: str, word: z3.BitVecRef, lanes: z3.BitVecRef) -> z3.BitVecRef:
         """Return another lane's value: no signalling NaN if that is proved of every lane's."""
         (symbol,) = self._opaque(what, (word, lanes), [word.size()])
+        uniform = self._symbols.facts.uniform_bits(word) if what == "pick" else 0
+        if uniform:
+            self._symbols.facts.all.append((symbol ^ word) & uniform == 0)
         if word.size() == 32 and self._equal(is_quiet(word, 32), z3.BoolVal(val=True)):  # a float32, perhaps
             self._symbols.facts.all.append(is_quiet(symbol, 32))
         return symbol

@@ -26,7 +26,16 @@ class Facts:
     def __init__(self) -> None:
         """Know nothing."""
         self.all: list[z3.BoolRef] = []
+        self._uniform: dict[int, tuple[z3.BitVecRef, int]] = {}
         self._functions: dict[str, z3.FuncDeclRef] = {}
+
+    def are_uniform(self, word: z3.BitVecRef, bits: int) -> None:
+        """Note that some bits of a lane's word are the same in all lanes of a wave."""
+        self._uniform[word.get_id()] = word, bits
+
+    def uniform_bits(self, word: z3.BitVecRef) -> int:
+        """Return the bits of a lane's word that are known to be the same in all lanes of a wave."""
+        return self._uniform.get(word.get_id(), (word, 0))[1]
 
     def unknown(self, name: str, operands: tuple[z3.BitVecRef, ...], bits: int) -> z3.BitVecRef:
         """Return what an unknown function gives."""

@@ -117,3 +117,17 @@ def test_which_of_several_nan_is_the_largest_is_said_apart() -> None:
     assert is_same(0, Operator.SOURCE, *code, index=1, nan=True)
     assert not is_same(0, Operator.SOURCE, MAX_V5, MIN_V4, STORE_V4, END, index=1, nan=True)
     assert not is_same(1, Operator.SOURCE, *code, index=1, nan=True), "v5 is not among them then"
+
+
+FIRST, WAVE, HALF_A_WAVE = "0005087e", "04ff0486c0000000", "04ff0486e0000000"
+"""v_readfirstlane_b32 s4, v0; s_and_b32 s4, s4, 0xc0 (0xe0)."""
+LANE, FEW, COPY_V1, STORE_V5 = "010001d2007f1100", "010001d2003f1100", "01030a7e", "008070dc02057f00"
+"""v_and_or_b32 v1, v0, 63 (31), s4; v_mov_b32 v5, v1; global_store_dword v[2:3], v5, off."""
+NEXT = "81000068"  # v_add_u32 v0, 1, v0
+
+
+def test_a_work_item_is_its_wave_and_its_lane() -> None:
+    assert is_same(3, Operator.SOURCE, FIRST, WAVE, LANE, COPY_V1, STORE_V5, END)
+    assert not is_same(3, Operator.SOURCE, FIRST, HALF_A_WAVE, FEW, COPY_V1, STORE_V5, END), "bit 5 is the lane's"
+    assert not is_same(3, Operator.SOURCE, FIRST, WAVE, FEW, COPY_V1, STORE_V5, END), "bit 5 is missing"
+    assert not is_same(4, Operator.SOURCE, NEXT, FIRST, WAVE, LANE, COPY_V1, STORE_V5, END), "of another number"
