@@ -16,6 +16,7 @@ from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
 from tests.mutation.bounds import Arguments, Bounds, find_bounds
 from tests.mutation.copies import Copies
 from tests.mutation.facts import Known, find_facts, narrows_only
+from tests.mutation.fall_through import goes_over_nothing
 from tests.mutation.operators import Listing, Mutant, Operator
 
 
@@ -27,6 +28,7 @@ class Reason(StrEnum):
     DEAD = "what it writes, then and now, is overwritten before anything reads it"
     SKIP = "the branch skips code that does nothing where no lane is active"
     IDLE = "no lane is ever active at the branch, and both ways do the same then"
+    FALLS_THROUGH = "the branch goes over nothing but wait states"
     SAME_VALUE = "both registers were given the same value"
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
     UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
@@ -97,12 +99,18 @@ class Prover:
         if mutant.operator is Operator.SHORTER_NOP:
             return Reason.WAIT_STATES  # the hazard detector was asked, and found nothing
         if name.startswith((*_EFFECTS, *_QUIET)):
-            if removed and name == "s_cbranch_execz" and self.skips(mutant.instruction):
-                return Reason.SKIP
-            return Reason.SCHEDULING if removed and name in _SCHEDULING else None
+            return self._may_go(mutant.instruction) if removed else None
         if self._is_dead(mutant):
             return Reason.DEAD
         return Reason.SAME_VALUE if mutant.operator is Operator.SOURCE and self._is_same_value(mutant) else None
+
+    def _may_go(self, instruction: Instruction) -> Reason | None:
+        """Return why an instruction that is more than its results may be removed."""
+        if instruction.name == "s_cbranch_execz" and self.skips(instruction):
+            return Reason.SKIP
+        if goes_over_nothing(self._listing, instruction):
+            return Reason.FALLS_THROUGH
+        return Reason.SCHEDULING if instruction.name in _SCHEDULING else None
 
     # -- what is dead --------------------------------------------------------------------------------------------
 

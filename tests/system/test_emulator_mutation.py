@@ -162,5 +162,13 @@ def test_only_priority_and_sleep_are_mere_scheduling() -> None:
     assert removed(0, WAIT, END) is None
 
 
+def test_a_branch_over_nothing_but_wait_states_may_go() -> None:
+    over_two, over_three = 0xBF820002, 0xBF820003
+    assert removed(0, over_two, NOP_0, NOP_3, READ_V2, END) is Reason.FALLS_THROUGH
+    assert removed(0, over_two, NOP_0, SET_V2, READ_V2, END) is None
+    assert removed(0, over_three, NOP_0, NOP_3, SET_V2, READ_V2, END) is None
+    assert removed(1, NOP_0, SET_V2, 0xBF82FFFD, END) is None, "backwards"
+
+
 def test_code_that_no_path_leads_to_is_told() -> None:
     assert removed(1, 0xBF820001, SET_V2, READ_V2, END) is Reason.UNREACHABLE, "behind s_branch, which goes over it"
