@@ -1,23 +1,26 @@
-"""Which instructions a launch executes: an observer of the reference, whose answers are kept in a folder."""
+"""Which instructions a launch executes: the translator's blocks are executed one at a time, and noted.
+
+Answers are kept in a folder. The reference, which could be watched, takes many times as long.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from rocmatrix import atomic, digest
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Device, Options
-from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.interpreter import Program
-from rocmatrix.emulator.semantics.machine import Space
+from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.semantics.control import Flow
 from rocmatrix.emulator.translator.compiler import emulator_digest
-from rocmatrix.emulator.wave import Wave
+from rocmatrix.emulator.translator.program import TranslatedProgram
+from rocmatrix.emulator.wave import Status, Wave
 from tests.corpus.trial import Trial
+from tests.mutation.patched import MutantPrograms
 
 
 class Coverage:
@@ -33,33 +36,36 @@ class Coverage:
         self.addresses: set[int] = set()
         self.most = 0
 
-    def before(self, wave: Wave, instruction: Instruction) -> None:
-        """Keep the address."""
-        del instruction
-        self.addresses.add(wave.pc)
 
-    def after(self, wave: Wave, instruction: Instruction) -> None:
-        """Nothing."""
+class CoveringProgram(TranslatedProgram):
+    """A program that notes which instructions are executed."""
 
-    def access(
-        self,
-        wave: Wave,
-        space: Space,
-        addresses: NDArray[np.integer],
-        size: int,
-        lanes: NDArray[np.bool_],
-        *,
-        reads: bool,
-        writes: bool,
-    ) -> None:
-        """Nothing."""
+    coverage: Coverage
+    """Set by whoever asks for it."""
 
-    def barrier(self, waves: tuple[Wave, ...]) -> None:
-        """Nothing."""
+    def run(self, wave: Wave, limit: int) -> None:
+        """Execute a wave for a turn, which ends where it would without notes."""
+        end = wave.executed + limit
+        while True:
+            place, before = wave.pc, wave.executed
+            super().run(wave, 1)
+            flow = self._note(place, wave.executed - before)
+            self.coverage.most = max(self.coverage.most, wave.executed)
+            if flow is Flow.YIELD or wave.status is not Status.READY or wave.executed >= end:
+                return
 
-    def end(self, wave: Wave) -> None:
-        """Keep how much it executed."""
-        self.most = max(self.most, wave.executed)
+    def _note(self, place: int, executed: int) -> Flow | None:
+        """Note instructions that lie one behind the other; return the last one's flow.
+
+        A turn of one instruction ends behind the first that may move the program counter.
+        """
+        flow: Flow | None = None
+        for _ in range(executed):
+            assert flow in (None, Flow.NEXT), "a turn ends where control may go elsewhere"
+            instruction, flow, _ = self.at(place)
+            self.coverage.addresses.add(place)
+            place = instruction.next_address
+        return flow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +83,28 @@ class Covered:
     result: str
 
 
-def covered_by(trial: Trial, code: CodeObject, options: Options, folder: Path) -> Covered:
-    """Return what a trial executes; the reference is asked once for each code, launch and version of the emulator."""
+def covered_by(trial: Trial, code: CodeObject, options: Options, folder: Path, programs: MutantPrograms) -> Covered:
+    """Return what a trial executes; it is launched once for each code, launch and version of the emulator.
+
+    Args:
+        trial: the launch.
+        code: the original code.
+        options: of the launch; its detectors are not asked.
+        folder: where answers are kept.
+        programs: of this code and its mutants.
+    """
     place = folder / f"covered-{_identity(trial, code, options)}.json"
     if place.exists():
         return msgspec.json.decode(place.read_bytes(), type=Covered)
-    coverage = Coverage()
-    _, _, result = trial.run(code, Device(Program), options, coverage)
+    coverage, make = Coverage(), programs.of(None, b"", CoveringProgram)
+
+    def covering(memory: Memory, kernel: str) -> Program:
+        made = make(memory, kernel)
+        assert isinstance(made, CoveringProgram)
+        made.coverage = coverage
+        return made
+
+    _, _, result = trial.run(code, Device(covering), replace(options, detectors=frozenset()))
     made = Covered(
         addresses=tuple(sorted(coverage.addresses)), most=coverage.most, result=digest.of_bytes(result.tobytes())
     )

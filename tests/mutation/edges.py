@@ -10,12 +10,12 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from rocmatrix.emulator.code_object import CodeObject
-from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.reports import ALL_DETECTORS, Detector
 from tests.corpus.trial import Trial
 from tests.mutation.judge import BITS, NUMBERS, named, tried
 from tests.mutation.operators import Mutant
-from tests.mutation.patched import MutantPrograms, Programs
+from tests.mutation.patched import Devices, MutantPrograms
 from tests.mutation.subjects import Subject
 
 _DETECTORS = ALL_DETECTORS - {Detector.UNWRITTEN}
@@ -35,6 +35,10 @@ class Edges:
         return MutantPrograms(self._cache, self._subject.image)
 
     @cached_property
+    def _originals(self) -> Devices:
+        return Devices(self._programs.of(None, self._subject.image))
+
+    @cached_property
     def _trials(self) -> tuple[Trial, ...]:
         """The launches, in an order in which neighbours are far from each other."""
         trials = list(self._subject.edges())
@@ -48,16 +52,16 @@ class Edges:
             AssertionError: the original is not right and silent in that launch.
         """
         code, data = self._subject.with_change(mutant)
-        programs = self._programs.of((self._subject.place, mutant), data)
+        devices = Devices(self._programs.of((self._subject.place, mutant), data))
         for number, trial in enumerate(self._trials):
-            found = tried(partial(self._launched, number, trial, code, programs))
+            found = tried(partial(self._launched, number, trial, code, devices))
             if found:
                 return found
         return {}
 
-    def _launched(self, number: int, trial: Trial, code: CodeObject, programs: Programs) -> dict[str, str]:
+    def _launched(self, number: int, trial: Trial, code: CodeObject, devices: Devices) -> dict[str, str]:
         wanted = self._result(number)
-        noticed, got = _launch(trial, code, programs)
+        noticed, got = _launch(trial, code, devices)
         if not noticed and got != wanted:
             noticed[BITS] = f"{trial.name}: other bits within the tolerance"
         return noticed
@@ -66,14 +70,14 @@ class Edges:
         """Return the bytes that the original's launch comes to."""
         if number not in self._results:
             trial, subject = self._trials[number], self._subject
-            noticed, got = _launch(trial, subject.code, self._programs.of(None, subject.image))
+            noticed, got = _launch(trial, subject.code, self._originals)
             assert not noticed, f"{subject.name} {trial.name}: the original has {noticed}"
             self._results[number] = got
         return self._results[number]
 
 
-def _launch(trial: Trial, code: CodeObject, programs: Programs) -> tuple[dict[str, str], bytes]:
-    comparison, execution, got = trial.run(code, Device(programs), Options(detectors=_DETECTORS))
+def _launch(trial: Trial, code: CodeObject, devices: Devices) -> tuple[dict[str, str], bytes]:
+    comparison, execution, got = trial.run(code, devices.fresh(), Options(detectors=_DETECTORS))
     noticed = named(execution.findings)
     if not comparison.passed:
         noticed[NUMBERS] = f"{trial.name}: {comparison.detail}"

@@ -64,6 +64,7 @@ class FarTrial(Trial):
     ) -> tuple[Comparison, Execution, Array]:
         """Launch on a device like the given one; see ``Trial.run``."""
         far = _FarDevice(device._program, self.workgroup)
+        far._analyses = device._analyses
         loaded = far.load(code)
         inputs = [self._put(far, array, part) for array, part in zip(self.inputs, self.parts[:-1], strict=True)]
         before = self.parts[-1].before

@@ -19,7 +19,7 @@ from rocmatrix.errors import InputError
 from tests.corpus.trial import Trial
 from tests.mutation.coverage import covered_by
 from tests.mutation.operators import Mutant
-from tests.mutation.patched import MutantPrograms, Programs
+from tests.mutation.patched import Devices, MutantPrograms
 from tests.mutation.subjects import Subject
 
 NUMBERS, BITS, FAULTS, REFUSED, TIME = "numbers", "bits", "faults", "refused", "time"
@@ -110,6 +110,7 @@ class Judge:
         self._subject = subject
         self._cache = cache
         self._programs = MutantPrograms(cache, subject.image)
+        self._originals = Devices(self._programs.of(None, subject.image))
         self._thorough = thorough
         self._reaches = tuple(self._reach(*launch) for launch in _launches(subject))
         assert not analyze(subject.code, subject.kernel).findings, "the original is not silent"
@@ -121,10 +122,10 @@ class Judge:
 
     def _reach(self, trial: Trial, options: Options) -> Reach:
         subject = self._subject
-        covered = covered_by(trial, subject.code, options, self._cache)
+        covered = covered_by(trial, subject.code, options, self._cache, self._programs)
         for detectors in (self._detectors - _FOLLOWED, self._detectors & _FOLLOWED):
-            original = Device(self._programs.of(None, subject.image))
-            comparison, execution, got = trial.run(subject.code, original, replace(options, detectors=detectors))
+            original = replace(options, detectors=detectors)
+            comparison, execution, got = trial.run(subject.code, self._originals.fresh(), original)
             assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
             assert digest.of_bytes(got.tobytes()) == covered.result, f"{subject.name} {trial.name}: not the same twice"
             assert not execution.findings, "\n".join(map(str, execution.findings))
@@ -157,7 +158,7 @@ class Judge:
     def _attempts(self, mutant: Mutant) -> Iterator[tuple[bool, Attempt]]:
         """Return what to try, and whether users try it: cheap things first, and what users run before all else."""
         code, data = self._subject.with_change(mutant)
-        programs = self._programs.of((self._subject.place, mutant), data)
+        devices = Devices(self._programs.of((self._subject.place, mutant), data))
         reaches = [reach for reach in self._reaches if mutant.places & reach.offsets]
         yield True, lambda: named(analyze(code, self._subject.kernel, self._detectors).findings)
         for shipped in (True, False):
@@ -165,7 +166,7 @@ class Judge:
                 for reach in reaches:
                     if reach.shipped is shipped:
                         options = replace(reach.options, limit=_ROOM * reach.instructions, detectors=detectors)
-                        yield shipped, partial(_launched, reach, code, programs, options)
+                        yield shipped, partial(_launched, reach, code, devices, options)
 
 
 def _launches(subject: Subject) -> Iterator[tuple[Trial, Options]]:
@@ -179,8 +180,8 @@ def _launches(subject: Subject) -> Iterator[tuple[Trial, Options]]:
             yield trial, Options(numerics=Numerics(approximation=end))
 
 
-def _launched(reach: Reach, code: CodeObject, programs: Programs, options: Options) -> dict[str, str]:
-    comparison, execution, got = reach.trial.run(code, Device(programs), options)
+def _launched(reach: Reach, code: CodeObject, devices: Devices, options: Options) -> dict[str, str]:
+    comparison, execution, got = reach.trial.run(code, devices.fresh(), options)
     noticed = named(execution.findings)
     if not comparison.passed:
         noticed[NUMBERS] = comparison.detail

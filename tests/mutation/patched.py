@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from rocmatrix.emulator.analysis import Analysis
+from rocmatrix.emulator.device import Device
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Memory
+from rocmatrix.emulator.reports import Detector
 from rocmatrix.emulator.translator import blocks
 from rocmatrix.emulator.translator import program as translated
 from rocmatrix.emulator.translator.code import Code, Work
@@ -115,3 +118,21 @@ class MutantPrograms:
             return kind(memory, kernel, compiler, self.work)  # type: ignore[arg-type]
 
         return make
+
+
+class Devices:
+    """Makes fresh devices for launches of one code object, whose code the detectors look at once.
+
+    A launch of the GEMM takes 0.01 s without detectors; looking at its code takes 0.13 s.
+    """
+
+    def __init__(self, programs: Programs) -> None:
+        """Take what makes programs of the code."""
+        self._programs = programs
+        self._analyses: dict[tuple[int, str, frozenset[Detector]], Analysis] = {}
+
+    def fresh(self, programs: Programs | None = None) -> Device:
+        """Return a device with nothing in memory; another maker of programs must make them of the same code."""
+        device = Device(programs or self._programs)
+        device._analyses = self._analyses  # by address, and fresh devices load at the same one
+        return device

@@ -31,7 +31,7 @@ from rocmatrix.emulator.translator.program import TranslatedProgram
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
 from tests.mutation.operators import Mutant, Operator
-from tests.mutation.patched import MutantPrograms
+from tests.mutation.patched import Devices, MutantPrograms
 from tests.mutation.subjects import Subject
 
 _OPERATORS = (Operator.REMOVE, Operator.SOURCE, Operator.DESTINATION, Operator.CONSTANT)
@@ -67,6 +67,10 @@ class Unseen:
     @cached_property
     def _programs(self) -> MutantPrograms:
         return MutantPrograms(self._cache, self._subject.image)
+
+    @cached_property
+    def _originals(self) -> Devices:
+        return Devices(self._programs.of(None, self._subject.image))
 
     @property
     def _trials(self) -> tuple[Trial, ...]:
@@ -118,7 +122,7 @@ class Unseen:
 
         options = Options(detectors=frozenset({Detector.UNWRITTEN}))
         try:
-            comparison, execution, _ = trial.run(subject.code, Device(following), options)
+            comparison, execution, _ = trial.run(subject.code, self._originals.fresh(following), options)
         except (FaultError, UnsupportedError):
             return False
         assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"

@@ -32,7 +32,7 @@ from rocmatrix.emulator.translator.program import TranslatedProgram
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
 from tests.mutation.operators import Listing, Mutant
-from tests.mutation.patched import MutantPrograms
+from tests.mutation.patched import Devices, MutantPrograms
 from tests.mutation.paths import decoded
 from tests.mutation.stretches import Stretch, goes_on_alike, loads, stretch_of
 from tests.mutation.subjects import Subject
@@ -213,6 +213,10 @@ class Wider:
         return MutantPrograms(self._cache, self._subject.image)
 
     @cached_property
+    def _originals(self) -> Devices:
+        return Devices(self._programs.of(None, self._subject.image))
+
+    @cached_property
     def _trials(self) -> tuple[Trial, ...]:
         return (*self._subject.trials, *self._subject.edges())
 
@@ -240,7 +244,7 @@ class Wider:
 
         options = Options(detectors=frozenset({Detector.UNWRITTEN}))
         try:
-            comparison, execution, _ = trial.run(subject.code, Device(followed), options)
+            comparison, execution, _ = trial.run(subject.code, self._originals.fresh(followed), options)
         except (FaultError, UnsupportedError, _OtherwiseError):
             return False
         return comparison.passed and not execution.findings
