@@ -114,9 +114,9 @@ def _edges() -> Iterator[tuple[int, int, int]]:
 
 
 def edge_trials(layouts: Layouts) -> Iterator[Trial]:
-    """Return launches with each number of rows, and each of columns, that a tile may have; with two and three steps."""
+    """Return launches with each number of rows, and each of columns, that a tile may have; of two steps or three."""
     for rows in range(1, _TILE + 1):
-        yield exact_trial(layouts, (rows, _TILE + 1 - rows, (2 + rows % 2) * _BLOCK))
+        yield exact_trial(layouts, (rows, _TILE + 1 - rows, (3 if rows % 8 == 0 else 2) * _BLOCK))
 
 
 def exact_trial(layouts: Layouts, shape: tuple[int, int, int], *, special: bool = False) -> Trial:

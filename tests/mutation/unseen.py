@@ -88,21 +88,20 @@ class Unseen:
     def among(self, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
         """Return those on whose results nothing depends, then and now, in any launch.
 
-        They are followed together, which is quicker; where something depends on that, one after the other.
+        They are followed together, which is quicker; one by one in a launch where something depends on any of them.
         """
         first = self._trials[:_FEW] + self._edges[:: len(self._edges) // _FEW or 1]
-        likely = [mutant for mutant in mutants if written_by(mutant) and self._hide([mutant], first)]
-        if len(likely) > 1 and self._hide(likely, self._trials + self._edges):
-            return tuple(likely)
-        return tuple(mutant for mutant in likely if self._hide([mutant], self._trials + self._edges))
-
-    def _hide(self, mutants: Sequence[Mutant], trials: Sequence[Trial]) -> bool:
-        """Say whether launches see nothing of what some instructions write, each of which some launch executes."""
         reached: set[int] = set()
-        for trial in trials:
-            if not self._hides(mutants, trial, reached):
-                return False
-        return reached >= {self._entry + mutant.offset for mutant in mutants}
+        likely = [mutant for mutant in mutants if written_by(mutant)]
+        likely = [mutant for mutant in likely if all(self._hides([mutant], trial, reached) for trial in first)]
+        for trial in self._trials + self._edges:
+            if not likely:
+                break
+            if any(trial is each for each in first):
+                continue
+            if not self._hides(likely, trial, reached):
+                likely = [mutant for mutant in likely if self._hides([mutant], trial, reached)]
+        return tuple(mutant for mutant in likely if self._entry + mutant.offset in reached)
 
     def _hides(self, mutants: Sequence[Mutant], trial: Trial, reached: set[int]) -> bool:
         """Say whether one launch sees nothing of what some instructions write; note which of them it executes.
@@ -112,7 +111,10 @@ class Unseen:
         """
         subject = self._subject
         make = self._programs.of((subject.place, *mutants), subject.image, FollowingProgram)
-        followed = {self._entry + mutant.offset: written_by(mutant) for mutant in mutants}
+        followed = dict[int, frozenset[int]]()
+        for mutant in mutants:  # there may be several of one instruction
+            place = self._entry + mutant.offset
+            followed[place] = followed.get(place, frozenset()) | written_by(mutant)
 
         def following(memory: Memory, kernel: str) -> Program:
             made = make(memory, kernel)

@@ -15,6 +15,7 @@ from rocmatrix.emulator.instruction import Operand, RegisterFile
 from tests.mutation.campaign import Reasons, Result, run
 from tests.mutation.edges import Edges
 from tests.mutation.equivalence import Prover, Reason
+from tests.mutation.gemm_trials import Layouts, between_trial
 from tests.mutation.judge import NUMBERS
 from tests.mutation.operators import NOTHING, Listing, Mutant, Operator, list_kernel, mutants
 from tests.mutation.subjects import Subject, gemm_subjects
@@ -23,7 +24,7 @@ from tests.mutation.unseen import Unseen
 
 pytestmark = pytest.mark.needs_llvm
 
-SAMPLE, CONTROLS, ZEROS = 16, 2, 3
+SAMPLE, CONTROLS, ZEROS, STRIDE = 16, 2, 3, 16
 EDGES = ((33, 96), (100, 29))
 LEAST = 0.8
 """Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/emulator.md."""
@@ -46,6 +47,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def every(subject: Subject) -> tuple[Mutant, ...]:
+    return tuple(mutants(subject.listing()))
+
+
+@pytest.fixture(scope="module")
 def results(subject: Subject, cache: Path) -> tuple[Result, ...]:
     return run(subject, cache=cache, results=cache / "results.jsonl", sample=SAMPLE)
 
@@ -56,20 +62,21 @@ def test_mutants_of_the_gemm_are_noticed(results: tuple[Result, ...]) -> None:
     assert score(results) >= LEAST, f"survivors:\n{survivors}\n" + "\n".join(table(results, thorough=False))
 
 
-def test_no_mutant_with_wrong_numbers_is_proved_equivalent(subject: Subject, results: tuple[Result, ...]) -> None:
+def test_no_mutant_with_wrong_numbers_is_proved_equivalent(
+    subject: Subject, every: tuple[Mutant, ...], results: tuple[Result, ...]
+) -> None:
     wrong = {result.key for result in results if NUMBERS in result.noticed}
     reasons = Reasons(subject)
-    asked = [mutant for mutant in mutants(subject.listing()) if mutant.key in wrong][:CONTROLS]
+    asked = [mutant for mutant in every if mutant.key in wrong][:CONTROLS]
     assert len(asked) == CONTROLS
     assert not [str(mutant) for mutant in asked if reasons.reason(mutant)]
 
 
 def test_only_results_on_which_nothing_depends_are_unseen(
-    subject: Subject, results: tuple[Result, ...], cache: Path
+    subject: Subject, every: tuple[Mutant, ...], results: tuple[Result, ...], cache: Path
 ) -> None:
     few = replace(subject, edges=lambda: (trial for trial in subject.edges() if trial.out.shape in EDGES))
     wrong = {result.key for result in results if NUMBERS in result.noticed}
-    every = list(mutants(subject.listing()))
     zeros = [each for each in every if each.operator is Operator.REMOVE and is_zero(each)][:ZEROS]
     seen = [each for each in every if each.key in wrong]
     found = Unseen(few, cache).among([*seen, *zeros])
@@ -78,6 +85,16 @@ def test_only_results_on_which_nothing_depends_are_unseen(
     edges = Edges(few, cache)
     assert not [str(mutant) for mutant in found if edges.noticed(mutant)]
     assert any(NUMBERS in edges.noticed(mutant) for mutant in seen), "the sample has some that tiles at an edge show"
+
+
+def test_a_sum_that_begins_at_the_smallest_number_is_noticed(
+    subject: Subject, every: tuple[Mutant, ...], cache: Path
+) -> None:
+    few = replace(subject, edges=lambda: iter([between_trial(Layouts(a=0, b=0), (0, 1))]))
+    starts = [each for each in every if each.operator is Operator.CONSTANT and is_zero(each)]
+    edges, some = Edges(few, cache), starts[::STRIDE]
+    noticed = [mutant for mutant in some if NUMBERS in edges.noticed(mutant)]
+    assert len(noticed) >= len(some) // 3, "the sums of each step, and those of all steps"
 
 
 def is_zero(mutant: Mutant) -> bool:
