@@ -21,31 +21,38 @@ class Copies:
 
     def are_same(self, one: int, other: int) -> bool:
         """Say whether the same instructions are executed from two places, on all paths, until both are at one place."""
-        return self._are_same(one, other, set())
+        return self.compared(one, other) is not None
 
-    def _are_same(self, one: int, other: int, seen: set[tuple[int, int]]) -> bool:
+    def compared(self, one: int, other: int) -> frozenset[int] | None:
+        """Return the places of all instructions of two copies; ``None`` if they are none."""
+        places = set[int]()
+        return frozenset(places) if self._are_same(one, other, set(), places) else None
+
+    def _are_same(self, one: int, other: int, seen: set[tuple[int, int]], places: set[int]) -> bool:
         while True:
-            one, other = self._behind_jumps(one), self._behind_jumps(other)
+            one, other = self._behind_jumps(one, places), self._behind_jumps(other, places)
             if one == other or (one, other) in seen:
                 return True
             seen.add((one, other))
+            places |= {one, other}
             first, second = self._instructions.get(one), self._instructions.get(other)
             if first is None or second is None or len(seen) > _LONGEST:
                 return False
             ways, same = _ways(first), _ways(second)
             if ways is not None and same is not None:
                 both = ways.keys() == same.keys()
-                return both and all(self._are_same(ways[key], same[key], seen) for key in ways)
+                return both and all(self._are_same(ways[key], same[key], seen, places) for key in ways)
             if first.name.startswith(_WHERE_IT_IS) or self._bytes(first) != self._bytes(second):
                 return False
             one, other = first.next_address, second.next_address
 
-    def _behind_jumps(self, place: int) -> int:
-        """Return where control goes on from a place behind branches that are always taken."""
+    def _behind_jumps(self, place: int, places: set[int]) -> int:
+        """Return where control goes on from a place behind branches that are always taken, and note these."""
         for _ in range(_LONGEST):
             instruction = self._instructions.get(place)
             if instruction is None or instruction.name != "s_branch":
                 break
+            places.add(place)
             place = instruction.branch_target
         return place
 

@@ -66,7 +66,7 @@ class Prover:
         self._copies = Copies(listing)
         self.entries = (0, _SECOND_ENTRY) if preloads else (0,)
         self.may_go_anywhere = False
-        self._reachable = self._reached_from(*self.entries)
+        self._reachable = self.reached_from(*self.entries)
         instructions = {each.address: each for each in listing.instructions if each.address in self._reachable}
         self._trusted = narrows_only(instructions) and not self.may_go_anywhere
         self.facts = find_facts(instructions, self.entries, following) if self._trusted else {}
@@ -78,7 +78,8 @@ class Prover:
             return {}
         return find_bounds(instructions, self.entries, following, self.facts, arguments)
 
-    def _reached_from(self, *entries: int) -> frozenset[int]:
+    def reached_from(self, *entries: int) -> frozenset[int]:
+        """Return all places that some path leads to."""
         waiting, seen = list(entries), set[int]()
         while waiting:
             instruction = self._at(waiting.pop())
@@ -182,8 +183,7 @@ class Prover:
 
     def skips(self, branch: Instruction) -> bool:
         """Say whether code that a branch skips where no lane is active would do nothing then."""
-        places = self.idle(branch.next_address, branch.branch_target)
-        return places is not None and branch.address not in places
+        return self.leads(branch) is not None
 
     def leads(self, branch: Instruction) -> tuple[int, frozenset[int]] | None:
         """Return where a branch on EXEC may as well always lead, and the places of the code that shows it.

@@ -7,7 +7,7 @@ must be provably equal. A proof that needs more than that fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import z3
 
@@ -17,10 +17,11 @@ from rocmatrix.emulator.interpreter import handler_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
 from tests.mutation.bounds import Arguments
+from tests.mutation.change import Leads, change_of
 from tests.mutation.equivalence import Prover, following
 from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.operators import Listing, Mutant
-from tests.mutation.paths import Path, constants_of, decoded, writes_of
+from tests.mutation.paths import Path, constants_of, writes_of
 from tests.mutation.questions import Questions
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import SCC_PLACE, Place
@@ -28,7 +29,7 @@ from tests.mutation.symbols import Event, Symbols
 from tests.mutation.terms import is_nan
 from tests.mutation.ways import Ways
 
-_LONGEST, _DEEPEST = 800, 6
+_LONGEST, _DEEPEST = 1200, 6
 """Instructions of all paths, and branches on one, where more than constants differ."""
 _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_sendmsg")
 """Instructions that mean something to other waves or later ones, which no term says."""
@@ -50,13 +51,12 @@ class Lockstep:
         self._mode = arguments.mode
         self._prover = prover
         self._work_items = arguments.work_items
+        self._listing = listing
         self._instructions = {each.address: each for each in listing.instructions}
-        self._skipped = {
-            each.address for each in listing.instructions if each.name == "s_cbranch_execz" and prover.skips(each)
-        }
+        self._all_leads = Leads(listing.instructions, prover)
+        self._leads: Mapping[int, int] = {}
         self._bounds = prover.bounds(arguments)
         self._whichever_nan = False
-        self._ways = Ways(listing.instructions, prover.entries, self._following)
 
     def is_same(self, mutant: Mutant, *, whichever_nan: bool = False) -> bool:
         """Say whether a mutant is proved to do the same as the original.
@@ -66,30 +66,32 @@ class Lockstep:
             whichever_nan: the larger or smaller one of several NaN may be another one of them.
         """
         self._whichever_nan = whichever_nan
-        changed = decoded(mutant.after, mutant.offset)
-        original = decoded(mutant.before, mutant.offset)
-        for each in (*original, *changed):
+        self._change = change_of(mutant, self._prover)
+        for each in (*self._change.original, *self._change.changed):
             if (each.name in FLOWS and each.name != "s_nop") or each.name.startswith(_ORDER):
                 return False
         nowhere: list[list[list[int]]] = [[[]]]
-        ways = nowhere if whichever_nan else self._ways.to(mutant.offset)  # what numbers are there makes no difference
-        return any(
-            all(self._is_same_after(way, mutant.offset, original, changed) for way in several) for several in ways
-        )
+        ways = self._ways(mutant.places).to(mutant.offset)
+        several_ways = nowhere if whichever_nan else ways  # what numbers are there makes no difference
+        return any(all(self._is_same_after(way) for way in several) for several in several_ways)
 
-    def _is_same_after(
-        self, before: Sequence[int], place: int, original: Sequence[Instruction], changed: Sequence[Instruction]
-    ) -> bool:
-        """Say whether both programs are proved to do the same where control came to a place on one way."""
+    def _ways(self, changed: frozenset[int]) -> Ways:
+        """Return ways through code that is changed at some places."""
+        self._leads = self._all_leads.without(changed)
+        return Ways(self._listing.instructions, self._prover.entries, self._following)
+
+    def _is_same_after(self, before: Sequence[int]) -> bool:
+        """Say whether both programs are proved to do the same where control came to the change on one way."""
         self._begin()
         try:
-            return self._proved(before, place, original, changed)
+            return self._proved(before)
         except (_NotProvedError, UnsupportedError, AttributeError, KeyError, z3.Z3Exception):
             return False  # something that terms do not model: no proof
 
     def is_idle(self, place: int) -> bool:
         """Say whether no lane is ever active at a place."""
-        return any(all(self._is_idle_after(way, place) for way in several) for several in self._ways.to(place))
+        ways = self._ways(frozenset({place})).to(place)
+        return any(all(self._is_idle_after(way, place) for way in several) for several in ways)
 
     def _is_idle_after(self, before: Sequence[int], place: int) -> bool:
         self._begin()
@@ -108,14 +110,27 @@ class Lockstep:
 
     # -- the two programs --------------------------------------------------------------------------------------------
 
-    def _proved(
-        self, before: Sequence[int], place: int, original: Sequence[Instruction], changed: Sequence[Instruction]
-    ) -> bool:
-        first = self._machine_at(before, place)
-        second = self._copy(first)
-        path = Path(place=place + sum(each.size for each in original), first=first, second=second, budget=[_LONGEST])
-        self._step(path, original, changed)
+    def _proved(self, before: Sequence[int]) -> bool:
+        first = self._machine_at(before, self._change.place)
+        path = Path(place=self._change.place, first=first, second=self._copy(first), budget=[_LONGEST])
+        self._go_on(path)
         return self._followed(path)
+
+    def _go_on(self, path: Path) -> None:
+        """Execute what is at a path's place, in each program what it has there."""
+        change, instruction = self._change, self._instructions[path.place]
+        if path.place == change.place:
+            path.place = change.behind
+            self._step(path, change.original, change.changed)
+        else:
+            path.place = self._leads.get(instruction.address, instruction.next_address)
+            self._step(path, [instruction], [instruction])
+
+    def _is_dead(self, registers: Collection[int], path: Path) -> bool:
+        """Say whether neither program reads again what registers hold."""
+        if not self._change.reads_more.isdisjoint(registers):
+            return False
+        return self._prover.dead_at(registers, path.place, same_lanes=path.same_lanes)
 
     def _machine_at(self, before: Sequence[int], place: int) -> SymbolicMachine:
         """Return a machine that has come to a place on some way, from where nothing but facts is known."""
@@ -130,8 +145,7 @@ class Lockstep:
     def _followed(self, path: Path) -> bool:
         """Follow a path until nothing that is read again differs."""
         while path.differing:
-            registers = {register_of(place) for place in path.differing}
-            if self._prover.dead_at(registers, path.place, same_lanes=path.same_lanes):
+            if self._is_dead({register_of(place) for place in path.differing}, path):
                 return True
             instruction = self._instructions[path.place]
             path.budget[0] -= 1
@@ -139,16 +153,15 @@ class Lockstep:
                 return False
             if instruction.name == "s_endpgm":
                 return True
-            if FLOWS.get(instruction.name) is Flow.BRANCH and instruction.address not in self._skipped:
+            if FLOWS.get(instruction.name) is Flow.BRANCH and instruction.address not in self._leads:
                 return self._branched(path, instruction)
-            path.place = instruction.next_address
-            self._step(path, [instruction], [instruction])
+            self._go_on(path)
         return True
 
     def _condition(self, machine: SymbolicMachine, branch: Instruction, place: int) -> list[z3.BoolRef]:
         """Return what holds where a branch has led to a place: nothing if it leads there whatever holds."""
         condition, jumps = CONDITIONS.get(branch.name), place == branch.branch_target
-        if condition is None or (branch.address in self._skipped and not jumps):
+        if condition is None or place == self._leads.get(branch.address) or len(set(following(branch))) == 1:
             return []
         term = condition(machine).term  # type: ignore[attr-defined]
         return [term if jumps else z3.Not(term)]
@@ -157,19 +170,20 @@ class Lockstep:
         condition = CONDITIONS.get(branch.name)
         if condition is not None:
             one, other = (condition(machine).term for machine in (path.first, path.second))  # type: ignore[attr-defined]
-            if not self._questions.are_equal(one, other):
+            if not self._questions.must_be_equal(one, other):
                 return False
         self._forget_dead(path)
         constants = constants_of(path)
         if constants is not None:
             return all(self._begun_again(path, place, constants) for place in following(branch))
-        if path.depth >= _DEEPEST:
+        deeper = len(following(branch)) - 1  # a branch that is always taken makes no more paths
+        if path.depth + deeper > _DEEPEST:
             return False
         outside = self._questions.where
         for place in following(branch):
             copies = [self._copy(machine) for machine in (path.first, path.second)]
             further = Path(
-                place=place, first=copies[0], second=copies[1], budget=path.budget, depth=path.depth + 1,
+                place=place, first=copies[0], second=copies[1], budget=path.budget, depth=path.depth + deeper,
                 same_lanes=path.same_lanes, differing=set(path.differing),
             )  # fmt: skip
             self._questions.where = [*outside, *self._condition(path.first, branch, place)]
@@ -181,7 +195,7 @@ class Lockstep:
     def _forget_dead(self, path: Path) -> None:
         """Take what differs and is never read again for the same."""
         for place in list(path.differing):
-            if self._prover.dead_at([register_of(place)], path.place, same_lanes=path.same_lanes):
+            if self._is_dead({register_of(place)}, path):
                 path.second.registers[place] = path.first.word(place)
                 path.differing.discard(place)
 
@@ -258,7 +272,7 @@ class Lockstep:
                 raise _NotProvedError
             pairs = [(event.happens, same.happens), *zip(event.words, same.words, strict=True)]
             for number, (left, right) in enumerate(pairs):
-                if not self._questions.are_equal(left, right, event.happens if number else None):
+                if not self._questions.must_be_equal(left, right, event.happens if number else None):
                     raise _NotProvedError
 
     # -- what is proved ----------------------------------------------------------------------------------------------
@@ -274,8 +288,11 @@ class Lockstep:
         file, index = place
         if file is not RegisterFile.SGPR or place == SCC_PLACE:
             return False
-        one, other = (machine.lane_bit(index - index % 2) for machine in (first, second))
-        return self._questions.are_equal(one, other)
+        pair = index - index % 2
+        one, other = (machine.lane_bit(pair) for machine in (first, second))
+        ask = self._questions.must_be_equal if pair == EXEC else self._questions.are_equal
+        return ask(one, other)
 
     def _following(self, instruction: Instruction) -> tuple[int, ...]:
-        return (instruction.next_address,) if instruction.address in self._skipped else following(instruction)
+        lead = self._leads.get(instruction.address)
+        return following(instruction) if lead is None else (lead,)

@@ -41,9 +41,13 @@ class Questions:
 
     def hold(self, truth: z3.BoolRef) -> bool:
         """Say whether something is proved to hold on this path, with more effort."""
+        return self.must_be_equal(truth, z3.BoolVal(val=True))
+
+    def must_be_equal(self, one: z3.ExprRef, other: z3.ExprRef, where: z3.BoolRef | None = None) -> bool:
+        """Say the same as ``are_equal``, with more effort: for what ends a proof that fails."""
         self._solver.set("rlimit", _MORE_EFFORT)
         try:
-            return self.are_equal(truth, z3.BoolVal(val=True))
+            return self.are_equal(one, other, where)
         finally:
             self._solver.set("rlimit", _EFFORT)
 

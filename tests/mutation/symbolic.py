@@ -79,8 +79,10 @@ class SymbolicMachine(SymbolicRegisters):
         for number, part in enumerate(parts):
             place = (operand.file, operand.index + number)
             if operand.file in _VECTORS:
-                writes = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
-                self.registers[place] = simplified(z3.If(writes, part, self.word(place)))
+                writes = self._active() if lanes is None else simplified(z3.And(self._active(), _of(lanes)))
+                assumed = self._symbols.assumed
+                new, old = assumed.where(writes, part), assumed.where(z3.Not(writes), self.word(place))
+                self.registers[place] = simplified(z3.If(writes, new, old))
             else:
                 self.registers[place] = simplified(part)
 
@@ -207,9 +209,9 @@ class SymbolicMachine(SymbolicRegisters):
     # -- parts -------------------------------------------------------------------------------------------------------
 
     def _access(self, what: str, lanes: Value | None, words: tuple[z3.BitVecRef, ...]) -> z3.BoolRef:
-        happens = self._active() if lanes is None else z3.And(self._active(), _of(lanes))
+        happens = self._active() if lanes is None else simplified(z3.And(self._active(), _of(lanes)))
         self.accesses += 1
-        self.events.append(Event(what, happens, words))
+        self.events.append(Event(what, happens, tuple(self._symbols.assumed.where(happens, word) for word in words)))
         return happens
 
     def _loaded(self, address: z3.BitVecRef, number: int) -> z3.BitVecRef:

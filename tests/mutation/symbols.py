@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import z3
 
+from tests.mutation.assumed import Assumed
 from tests.mutation.lane_bits import LaneBits
 from tests.mutation.terms import Facts
 
@@ -41,6 +42,7 @@ class Symbols:
         self.lane = z3.BitVec("lane", LANES)
         self.facts.all.append(z3.ULT(self.lane, LANES))
         self.bits = LaneBits(self.lane)
+        self.assumed = Assumed()
         self._known: dict[tuple[object, ...], Opaque] = {}
         self._number = 0
 

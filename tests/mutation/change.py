@@ -1,0 +1,82 @@
+"""One change of a kernel's code, as two programs that are executed side by side meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocmatrix.emulator.analysis.effects import effects_of
+from rocmatrix.emulator.decoder import decode
+from rocmatrix.emulator.instruction import Instruction
+from tests.mutation.equivalence import Prover
+from tests.mutation.operators import Mutant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What one program has at a place, and the other one has there instead.
+
+    Attributes:
+        place: address of the first instruction that differs.
+        original: what the first program executes there.
+        changed: what the second one does.
+        comes_again: whether a path leads from behind it to it again.
+    """
+
+    place: int
+    original: tuple[Instruction, ...]
+    changed: tuple[Instruction, ...]
+    comes_again: bool
+
+    @property
+    def behind(self) -> int:
+        """Where both programs go on."""
+        return self.place + sum(each.size for each in self.original)
+
+    @property
+    def reads_more(self) -> frozenset[int]:
+        """Registers that the second program reads there, where it comes there again, and the first one does not."""
+        if not self.comes_again:
+            return frozenset()
+        read, reads = (
+            frozenset[int]().union(*(effects_of(each).reads for each in program))
+            for program in (self.original, self.changed)
+        )
+        return reads - read
+
+
+def change_of(mutant: Mutant, prover: Prover) -> Change:
+    """Return what a mutant is at its place."""
+    behind = mutant.offset + len(mutant.before)
+    return Change(
+        place=mutant.offset,
+        original=_decoded(mutant.before, mutant.offset),
+        changed=_decoded(mutant.after, mutant.offset),
+        comes_again=mutant.offset in prover.reached_from(behind),
+    )
+
+
+def _decoded(code: bytes, address: int) -> tuple[Instruction, ...]:
+    """Return all instructions of a piece of code."""
+    made, place = list[Instruction](), 0
+    while place < len(code):
+        made.append(decode(code[place:] + bytes(16), address + place))
+        place += made[-1].size
+    return tuple(made)
+
+
+class Leads:
+    """Where branches on EXEC may as well always lead, since the code there does nothing where no lane is active."""
+
+    def __init__(self, instructions: tuple[Instruction, ...], prover: Prover) -> None:
+        """Take the code, and what proves this of it."""
+        found = ((each.address, prover.leads(each)) for each in instructions)
+        self._all = {address: lead for address, lead in found if lead is not None}
+
+    def without(self, changed: frozenset[int]) -> Mapping[int, int]:
+        """Return address of a branch -> where it leads, but for what is proved with code at some places."""
+        return {
+            address: place
+            for address, (place, shown_by) in self._all.items()
+            if address not in changed and not shown_by & changed
+        }
