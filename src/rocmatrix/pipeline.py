@@ -107,7 +107,7 @@ def check(options: Options, emit: Emit) -> RunResult:
     """Check the numbers of the selected units that were built, by the plan that lies in the output folder.
 
     Raises:
-        InputError: among others, a payload is damaged or holds no code for the GPU that its unit promises.
+        InputError: among others, matrix.yaml is not there, or a payload is damaged or lacks code for its GPU.
     """
     return _in_store(options, emit, _check_alone)
 
@@ -206,6 +206,7 @@ def _audit_anew(context: _Context, result: RunResult) -> RunResult:
 
 
 def _check_alone(context: _Context, result: RunResult) -> RunResult:
+    read_matrix(context.options.matrix)  # the cases lie beside it: one that is not there is a mistyped path
     return _check(context, result, strict=True)
 
 

@@ -1,6 +1,7 @@
 """The stages in order, on a project without compiled code: the whole main job, no compiler, no network."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,13 @@ def test_a_stage_that_finds_nothing_built_says_so(options: Options, stage: Calla
     pipeline.plan(options, discard)
     with pytest.raises(InputError, match="none of the units is built"):
         stage(options, discard)
+
+
+@pytest.mark.parametrize("stage", [pipeline.audit, pipeline.check, pipeline.collect])
+def test_a_stage_does_not_pass_over_a_matrix_that_is_not_there(options: Options, stage: Callable[..., object]) -> None:
+    pipeline.plan(options, discard)
+    with pytest.raises(InputError, match=r"mistyped\.yaml: the file cannot be read"):
+        stage(replace(options, matrix=options.matrix.with_name("mistyped.yaml")), discard)
 
 
 def test_a_manifest_that_is_missing_is_an_input_error_that_names_it(options: Options) -> None:
