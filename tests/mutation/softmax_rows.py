@@ -26,6 +26,7 @@ _NOTHING = -1000.0
 """Its exponential is zero beside that of 0."""
 _NEAR = 4096
 """How many float32 on either side of a logarithm are tried."""
+_SIGNALLING = 0x7F800123
 _LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)
 _SIGNIFICAND = 1 << 24
 _LEAST_DIVISOR = 11_863_283
@@ -42,6 +43,20 @@ def exact_rows() -> NDArray[np.float32]:
     for row, end in zip(rows[2:], ENDS, strict=True):
         row[7], (row[_of_each_quarter(5)], row[9]) = 0.0, _pair(end)
     return np.stack(rows).astype(np.float32)
+
+
+def nan_rows() -> NDArray[np.float32]:
+    """Return rows of -inf but for a signalling NaN and the largest element, which one lane has.
+
+    If that lane's maximum is NaN, -inf remains as the row's, and what -inf less -inf is has other bits than this NaN.
+    """
+    pairs = [(0, 1), (1, 0), (2, 3), (3, 2)]
+    rows = np.full((len(pairs), COLUMNS), -np.inf, np.float32)
+    for row, (signalling, largest) in zip(rows, pairs, strict=True):
+        columns = _of_each_quarter(37)
+        row.view(np.uint32)[columns[signalling]] = _SIGNALLING
+        row[columns[largest]] = 1.0
+    return rows
 
 
 def _tie(row: NDArray[np.float64]) -> None:

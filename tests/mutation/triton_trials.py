@@ -13,7 +13,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.specs import LANES, Needs, Spec
 from tests.corpus.trial import Trial, poisoned
 from tests.mutation.far_trial import FarTrial, Part, Workgroup
-from tests.mutation.softmax_rows import exact_rows
+from tests.mutation.softmax_rows import exact_rows, nan_rows
 
 _NOTHINGS = 2
 _SOFTMAX_COLUMNS = 1024
@@ -73,6 +73,7 @@ def _softmax_trials(needs: Needs) -> Iterator[Trial]:
     yield from _far_softmax(needs, many)
     for columns in (300, _SOFTMAX_COLUMNS):
         yield _softmax(needs, "special", _special_rows(random, columns), _FEW_ROUNDINGS)
+    yield _softmax(needs, "nan", nan_rows(), _FEW_ROUNDINGS)
 
 
 def _far_softmax(needs: Needs, x: NDArray[np.float32]) -> Iterator[Trial]:

@@ -14,6 +14,7 @@ from rocmatrix.emulator.instruction import Operand, RegisterFile
 from rocmatrix.emulator.numerics import Approximation, Numerics
 from rocmatrix.emulator.reports import Detector
 from rocmatrix.emulator.translator.program import Translator
+from tests.corpus.trial import Trial
 from tests.mutation.division import Steps, denormal_quotient, quotient, rounded
 from tests.mutation.operators import Mutant, Operator, mutants
 from tests.mutation.softmax_rows import COLUMNS, ENDS, exact_rows
@@ -68,9 +69,8 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return Translator(tmp_path_factory.mktemp("translated"))
 
 
-def came_to(subject: Subject, code: CodeObject, end: Approximation, translator: Translator) -> bytes:
+def came_to(trial: Trial, code: CodeObject, end: Approximation, translator: Translator) -> bytes:
     """Return the bytes of the result, which must be within the tolerance."""
-    (trial,) = subject.for_ends
     options = Options(detectors=NONE, numerics=Numerics(approximation=end))
     comparison, _, got = trial.run(code, Device(translator), options)
     assert comparison.passed, comparison.detail
@@ -85,11 +85,25 @@ def altered(subject: Subject, operator: Operator, name: str) -> list[Mutant]:
 @pytest.mark.needs_triton
 @pytest.mark.needs_llvm
 def test_a_single_step_changes_a_bit_at_the_low_end(softmax: Subject, translator: Translator) -> None:
-    original = came_to(softmax, softmax.code, Approximation.LOW, translator)
+    (trial,) = softmax.for_ends
+    original = came_to(trial, softmax.code, Approximation.LOW, translator)
     steps = altered(softmax, Operator.REMOVE, "v_fmac_f32")
     assert len(steps) == 8, "a Newton step and a correction of each of four divisions"
     last_zero = altered(softmax, Operator.CONSTANT, "v_cndmask_b32")[3]
     assert last_zero.instruction.sources[0] == Operand(file=RegisterFile.CONSTANT, index=128)
     for mutant in (steps[0], steps[-1], last_zero):
         code, _ = softmax.with_change(mutant)
-        assert came_to(softmax, code, Approximation.LOW, translator) != original, str(mutant)
+        assert came_to(trial, code, Approximation.LOW, translator) != original, str(mutant)
+
+
+@pytest.mark.needs_triton
+@pytest.mark.needs_llvm
+def test_a_lane_whose_maximum_is_a_nan_is_seen_by_the_bits_of_another_nan(
+    softmax: Subject, translator: Translator
+) -> None:
+    (trial,) = (each for each in softmax.trials if each.name.startswith("nan"))
+    original = came_to(trial, softmax.code, Approximation.NEAREST, translator)
+    both_are_quieted_first = altered(softmax, Operator.SOURCE, "v_max_f32")[:4]
+    for mutant in both_are_quieted_first:
+        code, _ = softmax.with_change(mutant)
+        assert came_to(trial, code, Approximation.NEAREST, translator) != original, str(mutant)
