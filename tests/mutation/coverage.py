@@ -57,11 +57,12 @@ class CoveringProgram(TranslatedProgram):
     def _note(self, place: int, executed: int) -> Flow | None:
         """Note instructions that lie one behind the other; return the last one's flow.
 
-        A turn of one instruction ends behind the first that may move the program counter.
+        A turn of one instruction ends behind the first that may move the program counter; the reference, which
+        executes what is not translated, ends it behind the first that did.
         """
         flow: Flow | None = None
         for _ in range(executed):
-            assert flow in (None, Flow.NEXT), "a turn ends where control may go elsewhere"
+            assert flow in (None, Flow.NEXT, Flow.BRANCH), "a turn ends where control goes elsewhere"
             instruction, flow, _ = self.at(place)
             self.coverage.addresses.add(place)
             place = instruction.next_address
