@@ -20,6 +20,7 @@ from tests.mutation.bounds import Arguments
 from tests.mutation.change import Leads, change_of
 from tests.mutation.equivalence import Prover, following
 from tests.mutation.knowledge import Knowledge, register_of
+from tests.mutation.lds_floats import lds_is_quiet
 from tests.mutation.operators import Listing, Mutant
 from tests.mutation.paths import Path, constants_of, writes_of
 from tests.mutation.questions import Questions
@@ -56,6 +57,7 @@ class Lockstep:
         self._all_leads = Leads(listing.instructions, prover)
         self._leads: Mapping[int, int] = {}
         self._bounds = prover.bounds(arguments)
+        self._lds_is_quiet = lds_is_quiet(self._instructions, prover, self._bounds, ieee=self._mode.ieee)
         self._whichever_nan = False
 
     def is_same(self, mutant: Mutant, *, whichever_nan: bool = False) -> bool:
@@ -103,7 +105,7 @@ class Lockstep:
 
     def _begin(self) -> None:
         """Begin a proof."""
-        self._symbols = Symbols()
+        self._symbols = Symbols(lds_is_quiet=self._lds_is_quiet)
         self._knowledge = Knowledge(self._prover.facts, self._bounds, self._symbols, self._work_items)
         self._visited: set[object] = set()
         self._questions = Questions(self._symbols)

@@ -20,7 +20,7 @@ from rocmatrix.emulator.semantics.operands import constant_operand
 from tests.mutation.simplified import simplified
 from tests.mutation.symbolic_registers import SCC_PLACE, SymbolicRegisters
 from tests.mutation.symbols import LANES, Event
-from tests.mutation.terms import Term, constant
+from tests.mutation.terms import Term, constant, is_quiet
 
 _VECTORS = (RegisterFile.VGPR, RegisterFile.AGPR)
 
@@ -144,6 +144,8 @@ class SymbolicMachine(SymbolicRegisters):
         """Load."""
         happens = self._access(f"load {space} {size}", lanes, (_of(address),))
         words = [self._loaded(_of(address), number) for number in range(max(1, size // 4))]
+        if space is Space.LDS and self._symbols.facts.lds_is_quiet:
+            self._symbols.facts.all += [is_quiet(word, 32) for word in words]
         if size < 4:  # part of a word
             words = [words[0] & ((1 << 8 * size) - 1)]
         return tuple(self._term(U32, simplified(z3.If(happens, word, z3.BitVecVal(0, 32)))) for word in words)

@@ -36,9 +36,9 @@ class Opaque:
 class Symbols:
     """What several machines share: facts, symbols of what is opaque, the registers at the beginning."""
 
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.facts = Facts()
+    def __init__(self, *, lds_is_quiet: bool = False) -> None:
+        """Start with nothing, but whether no word in LDS is a signalling NaN of float32."""
+        self.facts = Facts(lds_is_quiet=lds_is_quiet)
         self.lane = z3.BitVec("lane", LANES)
         self.facts.all.append(z3.ULT(self.lane, LANES))
         self.bits = LaneBits(self.lane)

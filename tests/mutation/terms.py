@@ -21,10 +21,16 @@ _COMMUTE = (Op.ADD, Op.MUL, Op.FMA)
 
 
 class Facts:
-    """What holds of the terms that were made so far."""
+    """What holds of the terms that were made so far.
 
-    def __init__(self) -> None:
-        """Know nothing."""
+    Attributes:
+        all: the truths.
+        lds_is_quiet: whether no word in LDS is a signalling NaN of float32.
+    """
+
+    def __init__(self, *, lds_is_quiet: bool = False) -> None:
+        """Know nothing else."""
+        self.lds_is_quiet = lds_is_quiet
         self.all: list[z3.BoolRef] = []
         self._uniform: dict[int, tuple[z3.BitVecRef, int]] = {}
         self._functions: dict[str, z3.FuncDeclRef] = {}
