@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rocmatrix import digest
+from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.translator.compiler import emulator_digest
 from tests.mutation.bounds import arguments_of
 from tests.mutation.edges import Edges
@@ -96,8 +97,13 @@ class Reasons:
             return False
         jumps, goes_on = branch.branch_target, branch.next_address
         if branch.name == "s_cbranch_execz":  # it jumps, and the mutant goes on
-            return self._prover.does_nothing(goes_on, jumps)
-        return mutant.operator is Operator.REMOVE or self._prover.does_nothing(jumps, goes_on)
+            return self._does_nothing(branch, goes_on, jumps)
+        return mutant.operator is Operator.REMOVE or self._does_nothing(branch, jumps, goes_on)
+
+    def _does_nothing(self, branch: Instruction, place: int, target: int) -> bool:
+        """Say whether code without the branch does nothing where no lane is active, up to some place."""
+        idle = self._prover.idle.of(place, target)
+        return idle is not None and branch.address not in idle.places
 
 
 def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocmatrix.emulator.analysis.effects import effects_of
@@ -35,9 +34,7 @@ class Change:
 
     @property
     def reads_more(self) -> frozenset[int]:
-        """Registers that the second program reads there, where it comes there again, and the first one does not."""
-        if not self.comes_again:
-            return frozenset()
+        """Registers that the second program reads there, and the first one does not."""
         read, reads = (
             frozenset[int]().union(*(effects_of(each).reads for each in program))
             for program in (self.original, self.changed)
@@ -63,20 +60,3 @@ def _decoded(code: bytes, address: int) -> tuple[Instruction, ...]:
         made.append(decode(code[place:] + bytes(16), address + place))
         place += made[-1].size
     return tuple(made)
-
-
-class Leads:
-    """Where branches on EXEC may as well always lead, since the code there does nothing where no lane is active."""
-
-    def __init__(self, instructions: tuple[Instruction, ...], prover: Prover) -> None:
-        """Take the code, and what proves this of it."""
-        found = ((each.address, prover.leads(each)) for each in instructions)
-        self._all = {address: lead for address, lead in found if lead is not None}
-
-    def without(self, changed: frozenset[int]) -> Mapping[int, int]:
-        """Return address of a branch -> where it leads, but for what is proved with code at some places."""
-        return {
-            address: place
-            for address, (place, shown_by) in self._all.items()
-            if address not in changed and not shown_by & changed
-        }

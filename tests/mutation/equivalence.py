@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of, union
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, Unit, effects_of, registers_of
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
 from tests.mutation.bounds import Arguments, Bounds, find_bounds
-from tests.mutation.copies import Copies
 from tests.mutation.facts import Known, find_facts, narrows_only
 from tests.mutation.fall_through import goes_over_nothing
+from tests.mutation.idle import EFFECTS, QUIET, SCHEDULING, IdleCode
 from tests.mutation.operators import Listing, Mutant, Operator
 
 
@@ -39,10 +39,6 @@ class Reason(StrEnum):
 
 _SECOND_ENTRY = 256
 """Where a kernel whose arguments were preloaded begins (LLVM, AMDGPUUsage, "Preloaded Kernel Arguments")."""
-_SCHEDULING = ("s_setprio", "s_sleep")
-_QUIET = ("s_nop", "s_waitcnt", *_SCHEDULING)
-_EFFECTS = ("s_barrier", "s_endpgm", "s_trap", "s_sendmsg", "s_setreg", "s_set_gpr_idx", "buffer_wbl2", "buffer_inv",
-            "s_dcache", "s_icache", "s_setpc", "s_swappc", "s_call", "s_branch", "s_cbranch")  # fmt: skip
 _WRITES_MEMORY = ("store", "atomic", "ds_write", "ds_add", "ds_sub", "ds_max", "ds_min", "ds_and", "ds_or", "ds_xor",
                   "ds_cmpst", "ds_wrxchg", "ds_inc", "ds_dec", "ds_append", "ds_consume", "ds_gws")  # fmt: skip
 _LEAVES = ("s_setpc", "s_swappc", "s_call", "s_trap", "s_set_gpr_idx", "s_movrel", "v_movrel")
@@ -55,6 +51,7 @@ class Prover:
     Attributes:
         entries: where waves may start.
         may_go_anywhere: whether a jump goes to an address that only the run knows.
+        idle: what is known of code where no lane is active.
         facts: what is known of registers before each instruction; empty where too little is known of the code.
     """
 
@@ -63,7 +60,7 @@ class Prover:
         self._listing = listing
         self._addresses = [each.address for each in listing.instructions]
         self._effects: dict[int, Effects] = {}
-        self._copies = Copies(listing)
+        self.idle = IdleCode(listing, self.dead_at)
         self.entries = (0, _SECOND_ENTRY) if preloads else (0,)
         self.may_go_anywhere = False
         self._reachable = self.reached_from(*self.entries)
@@ -99,7 +96,7 @@ class Prover:
             return Reason.UNREACHABLE
         if mutant.operator is Operator.SHORTER_NOP:
             return Reason.WAIT_STATES  # the hazard detector was asked, and found nothing
-        if name.startswith((*_EFFECTS, *_QUIET)):
+        if name.startswith((*EFFECTS, *QUIET)):
             return self._may_go(mutant.instruction) if removed else None
         if self._is_dead(mutant):
             return Reason.DEAD
@@ -107,11 +104,11 @@ class Prover:
 
     def _may_go(self, instruction: Instruction) -> Reason | None:
         """Return why an instruction that is more than its results may be removed."""
-        if instruction.name == "s_cbranch_execz" and self.skips(instruction):
+        if instruction.name == "s_cbranch_execz" and self.idle.leads(instruction):
             return Reason.SKIP
         if goes_over_nothing(self._listing, instruction):
             return Reason.FALLS_THROUGH
-        return Reason.SCHEDULING if instruction.name in _SCHEDULING else None
+        return Reason.SCHEDULING if instruction.name in SCHEDULING else None
 
     # -- what is dead --------------------------------------------------------------------------------------------
 
@@ -178,81 +175,6 @@ class Prover:
         parts = instruction.sdwa is not None and instruction.sdwa.unused is Unused.PRESERVE
         old = instruction.dpp is not None
         return parts or old or any(part in instruction.name for part in _PARTIAL) or instruction.op_sel >> 3 != 0
-
-    # -- what is skipped -----------------------------------------------------------------------------------------
-
-    def skips(self, branch: Instruction) -> bool:
-        """Say whether code that a branch skips where no lane is active would do nothing then."""
-        return self.leads(branch) is not None
-
-    def leads(self, branch: Instruction) -> tuple[int, frozenset[int]] | None:
-        """Return where a branch on EXEC may as well always lead, and the places of the code that shows it.
-
-        With no lane active the code there does nothing, up to where the branch leads then, or to a copy of it.
-        """
-        if branch.name not in ("s_cbranch_execz", "s_cbranch_execnz"):
-            return None
-        lanes, none = branch.next_address, branch.branch_target
-        if branch.name == "s_cbranch_execnz":
-            lanes, none = none, lanes
-        places = self.idle(lanes, none)
-        return None if places is None or branch.address in places else (lanes, places)
-
-    def does_nothing(self, place: int, target: int) -> bool:
-        """Say whether code does nothing where no lane is active, and comes to some place or to a copy of it."""
-        return self.idle(place, target) is not None
-
-    def idle(self, place: int, target: int) -> frozenset[int] | None:
-        """Return the places of code that does nothing where no lane is active, up to some place and a copy of it.
-
-        Without active lanes there is one path, wherever it leads. Scalar registers that are written on it must be dead
-        at the target. ``None`` where it does something.
-        """
-        scalars, zeros, seen = set[int](), set[int](EXEC_PAIR), set[int]()
-        copied = self._copies.compared(place, target)
-        while copied is None:
-            instruction = self._at(place)
-            if instruction is None or place in seen or not self._is_masked(instruction, zeros):
-                return None
-            seen.add(place)
-            effects = self._effects_at(instruction)
-            scalars |= {register for register in effects.writes - EXEC_PAIR if register < FIRST_VGPR}
-            taken = instruction.name in ("s_cbranch_execz", "s_branch")
-            place = instruction.branch_target if taken else instruction.next_address
-            copied = self._copies.compared(place, target)
-        return copied | seen if self.dead_at(scalars, target) else None
-
-    def _is_masked(self, instruction: Instruction, zeros: set[int]) -> bool:
-        """Say whether an instruction changes nothing but scalar registers while EXEC is zero, and leaves it zero.
-
-        ``zeros`` are registers that are zero then; it is brought up to date.
-        """
-        if instruction.name in (*_QUIET, "s_cbranch_execz", "s_cbranch_execnz", "s_branch"):
-            return True
-        effects = self._effects_at(instruction)
-        scalars = {each for each in effects.writes if each < FIRST_VGPR}
-        stays_zero = self._gives_zero(instruction, zeros)
-        zeros -= scalars - EXEC_PAIR
-        if stays_zero:
-            zeros |= union(instruction.destinations)
-        if effects.writes & EXEC_PAIR:
-            return stays_zero
-        if instruction.name.startswith(_EFFECTS) or effects.unit is Unit.MATRIX:
-            return False
-        return "readfirstlane" not in instruction.name and effects.unit is not Unit.SMEM
-
-    @staticmethod
-    def _gives_zero(instruction: Instruction, zeros: set[int]) -> bool:
-        """Say whether EXEC and what an instruction writes are zero behind it, if it is about masks at all."""
-        if instruction.name in ("s_and_saveexec_b64", "s_andn2_saveexec_b64"):
-            return True  # the old EXEC, and less than that
-        if instruction.name in ("s_or_b64", "s_xor_b64", "s_mov_b64"):
-            return all(registers_of(operand) and registers_of(operand) <= zeros for operand in instruction.sources)
-        if instruction.name in ("s_and_b64", "s_andn2_b64"):
-            first, *others = instruction.sources
-            operands = [first] if instruction.name == "s_andn2_b64" else [first, *others]
-            return any(registers_of(operand) and registers_of(operand) <= zeros for operand in operands)
-        return False
 
     # -- what has the same value ---------------------------------------------------------------------------------
 

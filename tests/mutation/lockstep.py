@@ -17,8 +17,9 @@ from rocmatrix.emulator.interpreter import handler_of
 from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
 from tests.mutation.bounds import Arguments
-from tests.mutation.change import Leads, change_of
+from tests.mutation.change import change_of
 from tests.mutation.equivalence import Prover, following
+from tests.mutation.idle import Leads
 from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.lds_floats import lds_is_quiet
 from tests.mutation.operators import Listing, Mutant
@@ -54,7 +55,7 @@ class Lockstep:
         self._work_items = arguments.work_items
         self._listing = listing
         self._instructions = {each.address: each for each in listing.instructions}
-        self._all_leads = Leads(listing.instructions, prover)
+        self._all_leads = Leads(listing.instructions, prover.idle)
         self._leads: Mapping[int, int] = {}
         self._bounds = prover.bounds(arguments)
         self._lds_is_quiet = lds_is_quiet(self._instructions, prover, self._bounds, ieee=self._mode.ieee)
@@ -73,13 +74,13 @@ class Lockstep:
             if (each.name in FLOWS and each.name != "s_nop") or each.name.startswith(_ORDER):
                 return False
         nowhere: list[list[list[int]]] = [[[]]]
-        ways = self._ways(mutant.places).to(mutant.offset)
+        ways = self._ways(mutant.places, self._change.reads_more).to(mutant.offset)
         several_ways = nowhere if whichever_nan else ways  # what numbers are there makes no difference
         return any(all(self._is_same_after(way) for way in several) for several in several_ways)
 
-    def _ways(self, changed: frozenset[int]) -> Ways:
-        """Return ways through code that is changed at some places."""
-        self._leads = self._all_leads.without(changed)
+    def _ways(self, changed: frozenset[int], read: frozenset[int] = frozenset()) -> Ways:
+        """Return ways through code that is changed at some places, and reads other registers there."""
+        self._leads = self._all_leads.without(changed, read)
         return Ways(self._listing.instructions, self._prover.entries, self._following)
 
     def _is_same_after(self, before: Sequence[int]) -> bool:
@@ -114,7 +115,7 @@ class Lockstep:
 
     def _proved(self, before: Sequence[int]) -> bool:
         first = self._machine_at(before, self._change.place)
-        path = Path(place=self._change.place, first=first, second=self._copy(first), budget=[_LONGEST])
+        path = Path(place=self._change.place, first=first, second=first.copy(), budget=[_LONGEST])
         self._go_on(path)
         return self._followed(path)
 
@@ -130,7 +131,7 @@ class Lockstep:
 
     def _is_dead(self, registers: Collection[int], path: Path) -> bool:
         """Say whether neither program reads again what registers hold."""
-        if not self._change.reads_more.isdisjoint(registers):
+        if self._change.comes_again and not self._change.reads_more.isdisjoint(registers):
             return False
         return self._prover.dead_at(registers, path.place, same_lanes=path.same_lanes)
 
@@ -183,7 +184,7 @@ class Lockstep:
             return False
         outside = self._questions.where
         for place in following(branch):
-            copies = [self._copy(machine) for machine in (path.first, path.second)]
+            copies = [machine.copy() for machine in (path.first, path.second)]
             further = Path(
                 place=place, first=copies[0], second=copies[1], budget=path.budget, depth=path.depth + deeper,
                 same_lanes=path.same_lanes, differing=set(path.differing),
@@ -224,13 +225,6 @@ class Lockstep:
         proved = self._followed(further)
         self._questions.where = outside
         return proved
-
-    def _copy(self, machine: SymbolicMachine) -> SymbolicMachine:
-        made = SymbolicMachine(
-            self._symbols, self._mode, self._questions.are_always_equal, generation=machine.generation
-        )
-        made.registers, made.accesses = dict(machine.registers), machine.accesses
-        return made
 
     def _step(self, path: Path, original: Sequence[Instruction], changed: Sequence[Instruction]) -> None:
         """Execute one instruction of each, and hold what they did against each other.

@@ -8,6 +8,8 @@ from tests.mutation.symbols import Symbols
 
 _EFFORT, _MORE_EFFORT = 400_000, 4_000_000
 """Z3's own measure of work (``rlimit``) for one question: the same on every machine, unlike seconds."""
+_FAILURES = 12
+"""Questions that more effort did not answer, after which no more is made: a proof that fails is to come to an end."""
 
 
 class Questions:
@@ -21,6 +23,7 @@ class Questions:
         """Take the symbols, of which facts may become known later."""
         self._facts = symbols.facts.all
         self._given = 0
+        self._failures = 0
         self._solver = z3.Solver()
         self._solver.set("rlimit", _EFFORT)
         self.where: list[z3.BoolRef] = []
@@ -44,12 +47,14 @@ class Questions:
         return self.must_be_equal(truth, z3.BoolVal(val=True))
 
     def must_be_equal(self, one: z3.ExprRef, other: z3.ExprRef, where: z3.BoolRef | None = None) -> bool:
-        """Say the same as ``are_equal``, with more effort: for what ends a proof that fails."""
-        self._solver.set("rlimit", _MORE_EFFORT)
+        """Say the same as ``are_equal``, with more effort as long as that has not failed too often."""
+        self._solver.set("rlimit", _MORE_EFFORT if self._failures < _FAILURES else _EFFORT)
         try:
-            return self.are_equal(one, other, where)
+            equal = self.are_equal(one, other, where)
         finally:
             self._solver.set("rlimit", _EFFORT)
+        self._failures += not equal
+        return equal
 
     def are_always_equal(self, one: z3.ExprRef, other: z3.ExprRef) -> bool:
         """Say whether two terms are proved to be equal on all paths from where the proof begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import z3
 
@@ -56,6 +57,12 @@ class SymbolicRegisters:
         self.hints: list[Opaque] = []
         self.generation = generation
         self.accesses = 0
+
+    def copy(self) -> Self:
+        """Return a program that goes on from the same state on its own."""
+        made = type(self)(self._symbols, self._mode, self._equal, generation=self.generation)
+        made.registers, made.accesses = dict(self.registers), self.accesses
+        return made
 
     def word(self, place: Place) -> z3.BitVecRef:
         """Return a register."""

@@ -28,7 +28,7 @@ class Ways:
             entries: where waves begin.
             following_of: returns where an instruction leads; branches that may as well be never taken do not jump.
         """
-        self._instructions = instructions
+        self._instructions = {each.address: each for each in instructions}
         self._sources = self._sources_of(following_of, entries)
         for place, sources in self._sources_of(following, entries).items():
             self._sources.setdefault(place, sources)  # what only such a branch leads to
@@ -36,10 +36,18 @@ class Ways:
     def _sources_of(
         self, following_of: Callable[[Instruction], Sequence[int]], entries: Sequence[int]
     ) -> dict[int, list[int]]:
+        """Return what leads to each place that is reached from the beginning, as far as it is reached itself."""
         sources: dict[int, list[int]] = {entry: [_BEGINNING] for entry in entries}
-        for instruction in self._instructions:
+        waiting = [*sources]
+        while waiting:
+            instruction = self._instructions.get(waiting.pop())
+            if instruction is None:
+                continue
             for place in following_of(instruction):
-                sources.setdefault(place, []).append(instruction.address)
+                if place not in sources:
+                    sources[place] = []
+                    waiting.append(place)
+                sources[place].append(instruction.address)
         return sources
 
     def to(self, place: int) -> Iterator[list[list[int]]]:

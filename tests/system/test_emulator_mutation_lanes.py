@@ -9,13 +9,16 @@ import pytest
 import z3
 
 from rocmatrix.emulator.descriptor import Mode
+from rocmatrix.emulator.instruction import Instruction
 from tests.mutation.assumed import Assumed
 from tests.mutation.bound_rules import Bound
 from tests.mutation.bounds import Arguments
-from tests.mutation.change import Leads, change_of
-from tests.mutation.equivalence import Prover
+from tests.mutation.change import change_of
+from tests.mutation.equivalence import Prover, following
+from tests.mutation.idle import Leads
 from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Listing, Mutant, Operator, list_kernel, mutants
+from tests.mutation.ways import Ways
 
 NARROW, WIDEN = "6a2080be", "7e00fe87"  # s_and_saveexec_b64 s[0:1], vcc; s_or_b64 exec, exec, s[0:1]
 ALL_ACTIVE = "7e0180be"  # s_mov_b64 s[0:1], exec
@@ -76,16 +79,16 @@ def test_what_a_truth_does_not_decide_stays() -> None:
 
 def test_a_branch_to_what_does_nothing_without_lanes_may_always_be_taken() -> None:
     listing = listing_of(branch("s_cbranch_execnz", 2), AND_12, END, STORE_V5, branch("s_branch", -5))
-    lead = Prover(listing, preloads=False).leads(listing.instructions[0])
+    lead = Prover(listing, preloads=False).idle.leads(listing.instructions[0])
     assert lead is not None
-    assert lead[0] == listing.instructions[3].address
+    assert lead.place == listing.instructions[3].address
     other = listing_of(branch("s_cbranch_execnz", 2), AND_12, END, BARRIER, branch("s_branch", -4))
-    assert Prover(other, preloads=False).leads(other.instructions[0]) is None
+    assert Prover(other, preloads=False).idle.leads(other.instructions[0]) is None
 
 
 def test_what_was_proved_of_code_does_not_hold_once_it_is_changed() -> None:
     listing = listing_of(branch("s_cbranch_execz", 2), STORE, AND_12, END)
-    leads = Leads(listing.instructions, Prover(listing, preloads=False))
+    leads = Leads(listing.instructions, Prover(listing, preloads=False).idle)
     assert leads.without(frozenset()) == {0: 4}
     assert leads.without(frozenset({4})) == {}, "the store is what does nothing"
     assert leads.without(frozenset({0})) == {}, "the branch itself"
@@ -115,7 +118,32 @@ def test_a_change_that_is_met_again_is_a_change_again() -> None:
     assert change.comes_again
     assert change.reads_more, "what is dead in the original is read by the other program"
     once = listing_of(ZERO, AND_12, STORE, END)
-    assert not change_of(source, Prover(once, preloads=False)).reads_more
+    assert not change_of(source, Prover(once, preloads=False)).comes_again
+
+
+def test_scalars_that_are_written_for_no_lane_are_not_known_to_who_reads_them() -> None:
+    """Where no lane is active s5 keeps what it was: a mutant that reads it instead of s4 does not always find 5."""
+    over = (branch("s_cbranch_execz", 3), "850485be", STORE)  # s_mov_b32 s5, 5
+    far = listing_of(*over, "0402007e", STORE, END)  # v_mov_b32 v0, s4
+    leads = Leads(far.instructions, Prover(far, preloads=False).idle)
+    assert leads.without(frozenset({16})) == {0: 4}
+    assert leads.without(frozenset({16}), frozenset({5})) == {}
+
+
+def test_ways_do_not_begin_where_nothing_leads() -> None:
+    """Behind branches that may always be taken there is one way only, however many jump to its places."""
+    once = (branch("s_cbranch_execnz", 1), branch("s_branch", 3), STORE_V5, branch("s_branch", 0))
+    listing = listing_of(AND_12, *once, END)
+    leads = Leads(listing.instructions, Prover(listing, preloads=False).idle).without(frozenset())
+    last = listing.instructions[-1].address
+
+    def following_of(instruction: Instruction) -> tuple[int, ...]:
+        return (leads[instruction.address],) if instruction.address in leads else following(instruction)
+
+    (one,), *others = Ways(listing.instructions, (0,), following_of).to(last)
+    assert len(one) == len(listing.instructions) - 2
+    assert not others
+    assert next(iter(Ways(listing.instructions, (0,), following).to(last))) == [[]]
 
 
 def test_a_branch_to_what_follows_says_nothing() -> None:
