@@ -27,6 +27,7 @@ from rocmatrix.emulator.semantics import (
     scalar,
     scalar_memory,
     transcendental,
+    trig_preop,
     vector_memory,
 )
 from rocmatrix.emulator.semantics.arithmetic import PACKED, SCALAR, VECTOR
@@ -41,7 +42,7 @@ from rocmatrix.emulator.wave import Status, Wave
 
 Handler = Callable[[Wave, Instruction], None]
 
-TABLES = (scalar, integer, octets, floats, division, transcendental, conversions)
+TABLES = (scalar, integer, octets, floats, division, transcendental, trig_preop, conversions)
 """Modules that fill the tables of arithmetic when they are imported."""
 
 _LONGEST = 16
