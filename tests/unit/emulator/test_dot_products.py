@@ -93,3 +93,35 @@ def test_fused_halves_flush_denormals_where_mode_says_so() -> None:
             wave.vgprs[register] = np.array([number, number], np.float16).view(np.uint32)[0]
         execute(wave, make("v_pk_fmac_f16", Encoding.VOP2, [v(2)], [v(0), v(1), v(2)]))
         assert set(wave.vgprs[2].view(np.float16).tolist()) == {want}
+
+
+@pytest.mark.parametrize("name", ["v_dot4_i32_i8", "v_dot4_u32_u8", "v_dot8_i32_i4", "v_dot8_u32_u4"])
+def test_clamped_sums_of_integers_are_limited_once(name: str) -> None:
+    """Also where the sum leaves the range on the way and comes back."""
+    random, bits, signed = np.random.default_rng(5), int(name[-1]), "_i32_" in name
+    wave = make_wave()
+    wave.vgprs[0:3] = random.integers(0, 1 << 32, (3, 64), dtype=np.uint32)
+    wave.vgprs[2][:32] = random.choice(np.array([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF], np.uint32), 32)
+    wave.vgprs[0][:8] = wave.vgprs[1][:8] = 0x7F808080 if bits == 8 else 0x78888888
+    execute(wave, make(name, Encoding.VOP3P, [v(4)], [v(0), v(1), v(2)], op_sel_hi=7, clamp=True))
+    lowest, highest = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
+    for lane in range(64):
+        total = _number(int(wave.vgprs[2][lane]), 32, signed=signed)
+        for part in range(32 // bits):
+            one, other = (
+                _number(int(wave.vgprs[source][lane]) >> bits * part, bits, signed=signed) for source in (0, 1)
+            )
+            total += one * other
+        assert int(wave.vgprs[4][lane]) == min(max(total, lowest), highest) % (1 << 32), lane
+
+
+@pytest.mark.parametrize("name", ["v_dot2_i32_i16", "v_dot2_u32_u16", "v_dot2_f32_f16"])
+def test_clamp_bits_whose_meaning_is_not_known_are_refused(name: str) -> None:
+    instruction = make(name, Encoding.VOP3P, [v(4)], [v(0), v(1), v(2)], op_sel_hi=7, clamp=True)
+    with pytest.raises(UnsupportedError, match="clamp"):
+        execute(make_wave(), instruction)
+
+
+def _number(word: int, bits: int, *, signed: bool) -> int:
+    part = word & (1 << bits) - 1
+    return part - (1 << bits) if signed and part >> (bits - 1) else part

@@ -228,6 +228,20 @@ def sum_of_products(a: Value, b: Value, c: Value, *, bits: int, signed: bool) ->
     return c
 
 
+def saturating_sum_of_products(a: Value, b: Value, c: Value, *, bits: int, signed: bool) -> Value:
+    """Return ``c`` plus the products, limited to the range of 32 bits; parts are 8 bits wide at most.
+
+    That the sum is limited once, and not after each product: software of ROCm's device libraries for GPUs without the
+    instructions (``ockl/src/dots.cl``).
+    """
+    products = sum_of_products(a, b, c.constant(U32, 0), bits=bits, signed=signed)
+    kind = I32 if signed else U32
+    exact = convert(bitcast(products, kind), I64) + convert(bitcast(c, kind), I64)
+    lowest, highest = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
+    limited = where(exact > highest, highest, where(exact < lowest, lowest, exact))
+    return bitcast(convert(limited, kind), U32)
+
+
 def _dot_products() -> None:
     for name, bits in (("v_dot2c_i32_i16", 16), ("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4)):
         VECTOR.add(

@@ -12,7 +12,7 @@ from rocmatrix.emulator.semantics import floats
 from rocmatrix.emulator.semantics.arithmetic import PACKED, VECTOR, Arithmetic
 from rocmatrix.emulator.semantics.conversions import to_f16
 from rocmatrix.emulator.semantics.execution import refuse_pair_constants, refuse_rounding, results_of, saturated
-from rocmatrix.emulator.semantics.integer import sum_of_products
+from rocmatrix.emulator.semantics.integer import saturating_sum_of_products, sum_of_products
 from rocmatrix.emulator.semantics.machine import Machine
 from rocmatrix.emulator.semantics.operands import (
     as_register,
@@ -33,6 +33,8 @@ _DOTS = {
     "v_dot8_i32_i4": (4, True),
     "v_dot8_u32_u4": (4, False),
 }
+_SATURATING = ("v_dot4_i32_i8", "v_dot4_u32_u8", "v_dot8_i32_i4", "v_dot8_u32_u4")
+"""Those that may clamp. Products of 16 bits can overflow before ``c`` is added: what is limited then is not known."""
 _FLOAT_DOT = "v_dot2_f32_f16"
 MIXED = ("v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
 DOTS = (*_DOTS, _FLOAT_DOT)
@@ -197,8 +199,10 @@ def _execute_mixed(machine: Machine, instruction: Instruction) -> None:
 
 
 def _execute_dot(machine: Machine, instruction: Instruction) -> None:
-    if instruction.clamp or instruction.op_sel or instruction.neg_hi or instruction.op_sel_hi != _ALL_UPPER:
+    if instruction.op_sel or instruction.neg_hi or instruction.op_sel_hi != _ALL_UPPER:
         raise UnsupportedError(f"modifiers of {instruction.name}", instruction=instruction)
+    if instruction.clamp and instruction.name not in _SATURATING:
+        raise UnsupportedError(f"the clamp bit on {instruction.name}", instruction=instruction)
     if any(operand.negate for operand in instruction.sources):
         raise UnsupportedError(f"modifiers of {instruction.name}", instruction=instruction)
     a, b, c = (read_operand(machine, instruction, operand, U32) for operand in instruction.sources)
@@ -209,4 +213,5 @@ def _execute_dot(machine: Machine, instruction: Instruction) -> None:
         machine.write(instruction.destinations[0], bitcast(total, U32))
         return
     bits, signed = _DOTS[instruction.name]
-    machine.write(instruction.destinations[0], sum_of_products(a, b, c, bits=bits, signed=signed))
+    combine = saturating_sum_of_products if instruction.clamp else sum_of_products
+    machine.write(instruction.destinations[0], combine(a, b, c, bits=bits, signed=signed))
