@@ -162,4 +162,11 @@ __global__ void prints(uint32_t* out) {
   const auto hidden = (const __attribute__((address_space(4))) uint64_t*)__builtin_amdgcn_implicitarg_ptr();
   out[LANE] = *(const uint32_t*)hidden[10];  // the buffer of host calls
 }
+// Depth is known only when the code runs, and with it the size of the stack; 64 bytes and more for each level.
+__device__ __attribute__((noinline)) int levels(int depth) {
+  volatile int kept[16];
+  for (int i = 0; i < 16; ++i) kept[i] = depth + i;
+  return depth == 0 ? 1 : levels(depth - 1) + kept[depth & 15] - depth;
+}
+__global__ void recursive(const int* depth, int* out) { out[LANE] = levels(depth[LANE]); }
 }

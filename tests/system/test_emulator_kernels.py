@@ -311,3 +311,22 @@ def test_code_object_versions_name_their_hidden_arguments(version: int, tmp_path
     out = bench.put(np.full(64, 7, np.int32))
     bench.launch("load_to_lds", bench.put(np.arange(256, dtype=np.int32)), out)
     assert out.data.view(np.int32)[0] != 7
+
+
+def test_a_stack_without_a_known_bound_is_as_large_as_the_runtime_makes_it(bench: Bench) -> None:
+    depths = np.arange(64, dtype=np.int32) % 4
+    out = bench.put(np.zeros(64, np.int32))
+    assert bench.code.code_object.kernel("recursive").descriptor.dynamic_stack
+    bench.launch("recursive", bench.put(depths), out)
+    assert out.data.view(np.int32).tolist() == [1 + sum(range(depth + 1)) for depth in depths]
+    deep = bench.put(np.full(64, 40, np.int32))
+    with pytest.raises(FaultError, match="of the lane's scratch, which has 1024") as raised:
+        bench.launch("recursive", deep, out)
+    assert raised.value.fault.kind is FaultKind.OUT_OF_BOUNDS
+    bench.launch("recursive", deep, out, options=Options(dynamic_stack=1 << 14))
+    assert out.data.view(np.int32).tolist() == [1 + sum(level & 15 for level in range(41))] * 64
+
+
+def test_scratch_that_no_wave_can_have_is_refused_before_it_is_made(bench: Bench) -> None:
+    with pytest.raises(InputError, match="each lane needs 268435456 bytes of scratch, and there are 131056"):
+        bench.launch("recursive", bench.put(np.zeros(64, np.int32)), 0, 0, options=Options(dynamic_stack=1 << 28))

@@ -11,7 +11,7 @@ import numpy as np
 from rocmatrix.emulator.analysis import STATIC, Analysis, analyze
 from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.delivery import Delivery
-from rocmatrix.emulator.dispatch import Dispatch, Setting, make_dispatch
+from rocmatrix.emulator.dispatch import DEFAULT_STACK, Dispatch, Setting, make_dispatch
 from rocmatrix.emulator.hidden_arguments import Geometry
 from rocmatrix.emulator.interpreter import Program
 from rocmatrix.emulator.memory import Allocation, Memory
@@ -51,7 +51,7 @@ class Options:
         limit: instructions that one wave may execute before it counts as endless.
         residency: workgroups that run at the same time from the beginning.
         most_resident: workgroups that may run at the same time where some wait for others: as many as compute units.
-        dynamic_stack: bytes of scratch for each lane of a kernel whose stack has no known bound.
+        dynamic_stack: bytes of scratch that each lane of a kernel whose stack has no known bound gets at least.
         preloads: whether arguments are preloaded into SGPRs where a kernel asks for it.
         detectors: what is looked for beside wrong numbers; the results of a run are the same with and without.
         numerics: how arithmetic is done where that is not documented to the last bit.
@@ -63,7 +63,7 @@ class Options:
     limit: int = 50_000_000
     residency: int = 1
     most_resident: int = 304
-    dynamic_stack: int | None = None
+    dynamic_stack: int = DEFAULT_STACK
     preloads: bool = True
     detectors: frozenset[Detector] = frozenset()
     numerics: Numerics = DEFAULT_NUMERICS

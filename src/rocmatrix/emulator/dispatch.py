@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 LDS_BYTES = 65536
 """LDS of a compute unit (CDNA 3 white paper)."""
+SCRATCH_BYTES = 131056
+"""Scratch that a lane can have: a wave's is counted in 13 bits of 1 KiB (COMPUTE_TMPRING_SIZE; ROCr refuses more)."""
+DEFAULT_STACK = 1024
+"""What HIP gives each lane for a stack without a known bound, unless the program asks for more (hipLimitStackSize)."""
 MAX_WORKITEMS = 1024
 _KERNARG_ALIGN = 16
 UNWRITTEN_WORD, UNWRITTEN_BYTE = 0x7FBADBAD, 0xBD
@@ -155,7 +159,7 @@ class Setting:
     Attributes:
         memory: the address space.
         number: number of the dispatch in its queue.
-        dynamic_stack: bytes of scratch for each lane that a kernel without a known bound gets beyond its fixed size.
+        dynamic_stack: bytes of scratch that each lane of a kernel without a known bound gets at least.
         preloads: whether the firmware preloads arguments, where a kernel asks for it.
         observer: who watches.
         tracker: follows what was never written.
@@ -163,7 +167,7 @@ class Setting:
 
     memory: Memory
     number: int = 0
-    dynamic_stack: int | None = None
+    dynamic_stack: int = DEFAULT_STACK
     preloads: bool = True
     observer: Observer | None = None
     tracker: Tracker | None = None
@@ -219,19 +223,18 @@ def _put_arguments(kernel: Kernel, geometry: Geometry, arguments: bytes, setting
     return kernarg
 
 
-def _private_size(kernel: Kernel, dynamic_stack: int | None) -> int:
-    """Return bytes of scratch for each lane.
+def _private_size(kernel: Kernel, dynamic_stack: int) -> int:
+    """Return bytes of scratch for each lane: as ROCm's runtime does, the larger one of a kernel's own and the stack.
 
     Raises:
-        UnsupportedError: the kernel's stack has no known bound, and the launch gives none.
+        InputError: a lane cannot have as much.
     """
     descriptor = kernel.descriptor
-    if not descriptor.dynamic_stack:
-        return descriptor.private_size
-    if dynamic_stack is None:
-        what = "a stack whose size the compiler does not know, unless the launch gives one"
-        raise UnsupportedError(what, kernel=kernel.name)
-    return descriptor.private_size + dynamic_stack
+    size = max(descriptor.private_size, dynamic_stack if descriptor.dynamic_stack else 0)
+    if size > SCRATCH_BYTES:
+        what = f"each lane needs {size} bytes of scratch, and there are {SCRATCH_BYTES} ({kernel.name})"
+        raise InputError(what, fix="Make the kernel's arrays smaller.")
+    return size
 
 
 def _kernarg_size(kernel: Kernel) -> int:
