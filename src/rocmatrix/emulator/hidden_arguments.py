@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rocmatrix.emulator.metadata import KernelMetadata
 from rocmatrix.emulator.registers import PRIVATE_APERTURE, SHARED_APERTURE
 from rocmatrix.emulator.reports import UnsupportedError
+from rocmatrix.errors import InputError
 
 Extent = tuple[int, int, int]
 
@@ -70,8 +71,16 @@ def hidden_value(kind: str, geometry: Geometry) -> int:
 
 
 def fill_hidden(kernarg: bytearray, metadata: KernelMetadata, geometry: Geometry) -> None:
-    """Write the hidden arguments into a kernarg segment."""
+    """Write the hidden arguments into a kernarg segment.
+
+    Raises:
+        InputError: one has too few bytes for its value.
+        UnsupportedError: the kind of one is not known.
+    """
     for argument in metadata.args:
         if argument.is_hidden and argument.value_kind != _NOTHING:
             value = hidden_value(argument.value_kind, geometry)
+            if value >> 8 * argument.size:
+                what = f"{argument.value_kind} of {metadata.name} is {value}, and has {argument.size} bytes"
+                raise InputError(what, fix="Launch fewer work-items, or give a code object that clang made.")
             kernarg[argument.offset : argument.offset + argument.size] = value.to_bytes(argument.size, "little")
