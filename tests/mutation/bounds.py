@@ -14,7 +14,8 @@ from rocmatrix.emulator.analysis.effects import FIRST_VGPR, effects_of, register
 from rocmatrix.emulator.descriptor import Descriptor, Mode
 from rocmatrix.emulator.instruction import EXEC, Instruction, Operand, RegisterFile
 from tests.mutation.bound_rules import ALL, REVERSED, RULES, SIGN, UNKNOWN, Bound, Constant, both, either, only, up_to
-from tests.mutation.facts import Known, State, number_of
+from tests.mutation.fact_kinds import Known, State
+from tests.mutation.facts import number_of
 from tests.mutation.symbols import LANES
 
 LARGEST_SIZE = (1 << 31) - 128

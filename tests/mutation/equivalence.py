@@ -14,7 +14,8 @@ from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Effects, 
 from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import EXEC, Encoding, Instruction, Unused
 from tests.mutation.bounds import Arguments, Bounds, find_bounds
-from tests.mutation.facts import Known, find_facts, narrows_only
+from tests.mutation.fact_kinds import Known
+from tests.mutation.facts import find_facts, narrows_only
 from tests.mutation.fall_through import goes_over_nothing
 from tests.mutation.idle import EFFECTS, QUIET, SCHEDULING, IdleCode
 from tests.mutation.operators import Listing, Mutant, Operator

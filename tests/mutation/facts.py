@@ -6,12 +6,11 @@ Waves are taken to be whole, as all launches of ``tests.mutation`` make them: "a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum, auto
 
 from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, Unit, effects_of, registers_of
 from rocmatrix.emulator.instruction import EXEC, Instruction, Operand, RegisterFile
 from rocmatrix.emulator.semantics.operands import float_constant_bits, integer_constant
+from tests.mutation.fact_kinds import Compared, Fact, Known, Lanes, Made, Result, State, made_key
 
 _MASK, _MAGNITUDE, _INFINITY, _QUIET_BIT = 0xFFFFFFFF, 0x7FFFFFFF, 0x7F800000, 1 << 22
 _ARITHMETIC = ("v_add_f32", "v_sub_f32", "v_subrev_f32", "v_mul_f32", "v_fma_f32", "v_fmac_f32", "v_pk_add_f32",
@@ -22,60 +21,13 @@ COMPARISONS = tuple(
 )
 """Integer comparisons whose masks are followed."""
 _NARROWS = ("s_and_saveexec_b64", "s_andn2_saveexec_b64", "s_or_saveexec_b64")
+_INTEGERS = ("and_b32", "or_b32", "xor_b32", "or3_b32", "and_or_b32", "lshl_or_b32", "add_u32", "add_i32", "add3_u32",
+             "lshl_add_u32", "sub_u32", "sub_i32", "subrev_u32", "lshl_b32", "lshlrev_b32", "lshr_b32", "lshrrev_b32",
+             "ashr_i32", "ashrrev_i32")  # fmt: skip
+"""Integer arithmetic, without its unit, that reads nothing but its operands."""
+_PLAIN_SGPRS = 102
+"""SGPRs below VCC."""
 _GOES_ON = ("s_or_b64", "s_xor_b64", "s_and_b64", "s_andn2_b64", "s_mov_b64")
-
-
-class Known(Enum):
-    """What is known of a register beside a number."""
-
-    QUIET = auto()
-    """It is no signalling NaN of float32, in all lanes."""
-    ALL_LANES = auto()
-    """It is half of a mask of all lanes that the wave began with."""
-    WORK_ITEM = auto()
-    """It holds what v0 held when the wave began."""
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """A set of lanes as ``s_and_saveexec`` makes it: those that stay active, or those of ``within`` that do not.
-
-    Attributes:
-        others: whether it is the lanes that do not stay.
-        place: address of the instruction.
-        within: the lanes that were active before it.
-    """
-
-    others: bool
-    place: int
-    within: Fact
-
-
-@dataclass(frozen=True)
-class Result:
-    """What the instruction at an address gave to a VGPR, in all lanes, when it was executed last."""
-
-    place: int
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A mask of all lanes in which an integer comparison of a constant with a result holds.
-
-    Attributes:
-        name: of the instruction, such as ``v_cmp_lt_i32``.
-        constant: its first operand.
-        result: its second one.
-    """
-
-    name: str
-    constant: int
-    result: Result
-
-
-Fact = int | Known | Lanes | Result | Compared
-State = Mapping[int, Fact]
-"""By the numbers of ``analysis.effects``; an integer is the register's value, in all lanes."""
 
 
 def find_facts(
@@ -141,20 +93,39 @@ def narrows_only(instructions: Mapping[int, Instruction]) -> bool:
 def _advance(state: State, instruction: Instruction) -> State:
     writes = effects_of(instruction).writes
     whole = state.get(EXEC) is Known.ALL_LANES
-    if "saveexec" in instruction.name or any(each >= FIRST_VGPR for each in writes):
+    if writes:
         state = {key: fact for key, fact in state.items() if not _is_of(fact, instruction.address)}
     made = _results(state, instruction)
     if whole and not made:
         made = _vector_results(state, instruction)
     after = {key: fact for key, fact in state.items() if key not in writes}
     keeps = (register for register in made if register < FIRST_VGPR or whole or state.get(register) == made[register])
-    return after | {register: made[register] for register in keeps}
+    return after | {register: made[register] for register in keeps} | _operands(state, instruction, made)
+
+
+def _operands(state: State, instruction: Instruction, made: State) -> dict[int, Fact]:
+    """Say what a result is made of, if all operands of integer arithmetic are known."""
+    name = instruction.name.removeprefix("s_").removeprefix("v_")
+    if Result(instruction.address) not in made.values() or len(made) != 1 or name not in _INTEGERS:
+        return {}
+    if instruction.sdwa or instruction.dpp or instruction.clamp or instruction.op_sel:
+        return {}
+    found = list[int | Result]()
+    for operand in instruction.sources:
+        number = number_of(operand)
+        facts = [number] if number is not None else [state.get(register) for register in registers_of(operand)]
+        if len(facts) != 1 or not isinstance(facts[0], (int, Result)):
+            return {}
+        found.append(facts[0])
+    return {made_key(instruction.address): Made(place=instruction.address, operands=tuple(found))}
 
 
 def _is_of(fact: Fact, place: int) -> bool:
     """Say whether a fact speaks of the lanes that an instruction chose, or its result, when it was executed last."""
     if isinstance(fact, Compared):
         return fact.result.place == place
+    if isinstance(fact, Made):
+        return fact.place == place or any(_is_of(each, place) for each in fact.operands)
     if isinstance(fact, Result):
         return fact.place == place
     return isinstance(fact, Lanes) and (fact.place == place or _is_of(fact.within, place))
@@ -170,7 +141,17 @@ def _results(state: State, instruction: Instruction) -> dict[int, Fact]:
         return _moved(state, instruction)
     if name in _ARITHMETIC and not (instruction.sdwa or instruction.dpp or instruction.clamp or instruction.omod):
         return dict.fromkeys(registers_of(instruction.destinations[0]), Known.QUIET)
-    return {}
+    return _scalar_results(instruction)
+
+
+def _scalar_results(instruction: Instruction) -> dict[int, Fact]:
+    """Name what a scalar instruction gives to SGPRs."""
+    if len(instruction.destinations) != 1 or effects_of(instruction).unit not in (Unit.SALU, Unit.SMEM):
+        return {}
+    registers = sorted(registers_of(instruction.destinations[0]))
+    if not registers or registers[-1] >= _PLAIN_SGPRS:
+        return {}
+    return {register: Result(instruction.address, part) for part, register in enumerate(registers)}
 
 
 def _vector_results(state: State, instruction: Instruction) -> dict[int, Fact]:

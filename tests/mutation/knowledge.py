@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import z3
 
-from rocmatrix.emulator.analysis.effects import FIRST_AGPR, FIRST_VGPR
-from rocmatrix.emulator.instruction import RegisterFile
+from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_AGPR, FIRST_VGPR, registers_of
+from rocmatrix.emulator.instruction import Instruction, RegisterFile
+from rocmatrix.emulator.interpreter import handler_of
 from tests.mutation.bounds import Bounds
-from tests.mutation.facts import Compared, Fact, Known, Lanes, Result, State
+from tests.mutation.fact_kinds import Compared, Fact, Known, Lanes, Made, Result, State, made_key
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import Place
 from tests.mutation.symbols import LANES, Symbols
@@ -26,16 +27,23 @@ class Knowledge:
     """Gives machines what is known at a place."""
 
     def __init__(
-        self, facts: Mapping[int, State], bounds: Mapping[int, Bounds], symbols: Symbols, work_items: int
+        self,
+        instructions: Mapping[int, Instruction],
+        facts: Mapping[int, State],
+        bounds: Mapping[int, Bounds],
+        symbols: Symbols,
+        work_items: int,
     ) -> None:
         """Take what is known.
 
         Args:
+            instructions: of the code, by address.
             facts: before each instruction.
             bounds: before each instruction.
             symbols: of the proof.
             work_items: of a workgroup, along its only axis: v0 is less.
         """
+        self._instructions = instructions
         self._facts = facts
         self._bounds = bounds
         self._symbols = symbols
@@ -44,7 +52,11 @@ class Knowledge:
     def give(self, place: int, machine: SymbolicMachine) -> None:
         """Give a machine that begins at a place what is known there."""
         facts = self._symbols.facts.all
-        for register, fact in self._facts.get(place, {}).items():
+        known = self._facts.get(place, {})
+        facts += self._made(known, machine)
+        for register, fact in known.items():
+            if isinstance(fact, Made):
+                continue
             where = _place_of(register)
             if isinstance(fact, int):
                 machine.registers[where] = z3.BitVecVal(fact, 32)
@@ -71,6 +83,33 @@ class Knowledge:
             if bound is not None and not z3.is_bv_value(word):
                 unset = bound.bits ^ _ALL_BITS
                 self._symbols.facts.all += [z3.ULE(word, bound.largest), word & unset == 0]
+
+    def _made(self, known: State, machine: SymbolicMachine) -> list[z3.BoolRef]:
+        """Return what is known of results that registers hold, and of those they were made of."""
+        said, seen = list[z3.BoolRef](), set[Result]()
+        waiting = [fact for fact in known.values() if isinstance(fact, Result)]
+        while waiting:
+            result = waiting.pop()
+            made = known.get(made_key(result.place))
+            if result in seen or result.part or not isinstance(made, Made):
+                continue
+            seen.add(result)
+            waiting += [each for each in made.operands if isinstance(each, Result)]
+            said.append(self._result(result, machine.generation) == self._executed(made, machine))
+        return said
+
+    def _executed(self, made: Made, machine: SymbolicMachine) -> z3.BitVecRef:
+        """Return what an instruction gives to its register, where all lanes are active."""
+        instruction, alone = self._instructions[made.place], machine.copy()
+        for half in sorted(EXEC_PAIR):
+            alone.registers[_place_of(half)] = z3.BitVecVal(-1, 32)
+        for operand, fact in zip(instruction.sources, made.operands, strict=True):
+            for register in registers_of(operand):
+                term = self._result(fact, machine.generation) if isinstance(fact, Result) else z3.BitVecVal(fact, 32)
+                alone.registers[_place_of(register)] = term
+        handler_of(instruction)(alone, instruction)  # type: ignore[arg-type]
+        (register,) = registers_of(instruction.destinations[0])
+        return alone.word(_place_of(register))
 
     @staticmethod
     def _result(fact: Result, generation: int) -> z3.BitVecRef:

@@ -12,7 +12,7 @@ from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, effects_o
 from rocmatrix.emulator.instruction import EXEC, Instruction, Operand
 from tests.mutation.bounds import Bounds
 from tests.mutation.equivalence import Prover, following
-from tests.mutation.facts import Known, State
+from tests.mutation.fact_kinds import Known, State
 
 _STORES = re.compile(r"ds_write2?(st64)?_b(32|64|96|128)")
 _LOADS = re.compile(r"ds_read2?(st64)?_b(32|64|96|128)")

@@ -107,7 +107,9 @@ class Lockstep:
     def _begin(self) -> None:
         """Begin a proof."""
         self._symbols = Symbols(lds_is_quiet=self._lds_is_quiet)
-        self._knowledge = Knowledge(self._prover.facts, self._bounds, self._symbols, self._work_items)
+        self._knowledge = Knowledge(
+            self._instructions, self._prover.facts, self._bounds, self._symbols, self._work_items
+        )
         self._visited: set[object] = set()
         self._questions = Questions(self._symbols)
 

@@ -15,6 +15,7 @@ from tests.mutation.bound_rules import Bound
 from tests.mutation.bounds import Arguments
 from tests.mutation.change import change_of
 from tests.mutation.equivalence import Prover, following
+from tests.mutation.fact_kinds import Made, Result, made_key
 from tests.mutation.idle import Leads
 from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Listing, Mutant, Operator, list_kernel, mutants
@@ -192,3 +193,36 @@ def test_lanes_that_store_no_column_further_to_the_right_need_not_be_joined(
     start = (LOAD, WAIT, *ROUNDED, *DIVISION, *column, MEET, MEET, *IN_16, WHERE, STORE)
     code = (*start, JOINED, *IN_32, WHERE, STORE, END)
     assert is_same(len(start), Operator.REMOVE, *code, workgroup=workgroup) is same
+
+
+# -- what results were made of ---------------------------------------------------------------------------------------
+
+V4, V4_OTHERWISE = "ff000826cc000000", "ff000826cf000000"  # v_and_b32 v4, 0xcc (0xcf), v0
+DIFFERENCE = "1c080a6a"  # v_sub_u32 v5, s28, v4
+
+
+@pytest.mark.parametrize(("between", "same"), [(NOP, True), (V4_OTHERWISE, False)], ids=["as it was", "made again"])
+def test_a_difference_is_known_until_what_it_was_made_of_is_made_again(between: str, *, same: bool) -> None:
+    code = (LOAD, WAIT, V4, DIFFERENCE, between, MEET, MEET, DIFFERENCE, STORE_V5, END)
+    assert is_same(7, Operator.REMOVE, *code) is same
+
+
+def test_results_and_what_they_are_made_of_end_where_these_are_made_again() -> None:
+    listing = listing_of(LOAD, WAIT, V4, DIFFERENCE, NOP, branch("s_cbranch_scc1", -5), END)  # to V4
+    load, _, v4, difference, behind, *_ = (each.address for each in listing.instructions)
+    facts = Prover(listing, preloads=False).facts
+    made = Made(place=difference, operands=(Result(load), Result(v4)))
+    assert facts[behind][made_key(difference)] == made
+    assert made_key(difference) not in facts[difference]
+    reloaded = listing_of(LOAD, WAIT, V4, DIFFERENCE, NOP, branch("s_cbranch_scc1", -9), V4_OTHERWISE, END)  # to LOAD
+    assert made_key(difference) not in Prover(reloaded, preloads=False).facts[listing.instructions[1].address]
+
+
+def test_what_reads_more_than_its_operands_is_not_said_to_be_made_of_them() -> None:
+    code = (LOAD, WAIT, "1c801c85", MEET, MEET, "1c801c85", V4, "1c08022a", STORE, END)  # s_cselect_b32 s28, s28, 0
+    listing = listing_of(*code)
+    assert not any(
+        isinstance(fact, Made) and fact.place == listing.instructions[2].address
+        for state in Prover(listing, preloads=False).facts.values()
+        for fact in state.values()
+    )

@@ -11,7 +11,7 @@ from rocmatrix.emulator.descriptor import Mode
 from tests.mutation.bounds import Arguments
 from tests.mutation.copies import Copies
 from tests.mutation.equivalence import Prover
-from tests.mutation.facts import Compared, Lanes, Result
+from tests.mutation.fact_kinds import Compared, Lanes, Result
 from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Listing, Mutant, Operator, list_kernel, mutants
 
