@@ -31,12 +31,13 @@ def read_code_file(data: bytes, where: str) -> tuple[CodeObject, ...]:
     return _fitting(_bundled(data, header, where), where)
 
 
-def check_bundles(data: bytes, where: str) -> None:
+def check_bundles(data: bytes, where: str, *, wanted: bool = False) -> None:
     """Refuse a shared object that was built for GPUs and holds no sound code for gfx942; one may hold no code at all.
 
     Args:
         data: the whole file.
         where: its name, for messages.
+        wanted: whether it must hold code, because it gives some to the HIP runtime.
 
     Raises:
         InputError: a bundle or a code object for gfx942 cannot be read, or the bundles hold none.
@@ -46,7 +47,7 @@ def check_bundles(data: bytes, where: str) -> None:
         header = read_header(data)
     except UnreadableError as err:
         raise _unreadable(err, where) from err
-    if entries := _bundled(data, header, where):
+    if (entries := _bundled(data, header, where)) or wanted:
         _fitting(entries, where)
 
 

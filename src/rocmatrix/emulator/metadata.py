@@ -51,7 +51,7 @@ class KernelMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Note(msgspec.Struct, frozen=True, kw_only=True):
-    kernels: tuple[KernelMetadata, ...] = msgspec.field(name="amdhsa.kernels", default=())
+    kernels: tuple[KernelMetadata, ...] = msgspec.field(name="amdhsa.kernels")
     target: str = msgspec.field(name="amdhsa.target", default="")
 
 

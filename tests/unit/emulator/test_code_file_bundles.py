@@ -40,3 +40,16 @@ def test_a_shared_object_whose_gpu_code_is_not_what_it_should_be_is_bad_input(da
 def test_a_shared_object_may_hold_no_gpu_code_at_all() -> None:
     check_bundles(HOST, "x.so")
     check_bundles(with_gpu_code(HOST, content("plain")), "x.so")
+
+
+def test_gpu_code_that_is_registered_and_cannot_be_found_is_bad_input() -> None:
+    damaged = content("plain").replace(b"__CLANG_OFFLOAD", b"__CLANG_0FFLOAD", 1)
+    check_bundles(with_gpu_code(HOST, content("plain")), "x.so", wanted=True)
+    with pytest.raises(InputError, match=r"x.so.*holds no code object for gfx942\n.*bundles hold: none"):
+        check_bundles(with_gpu_code(HOST, damaged), "x.so", wanted=True)
+
+
+def test_a_note_that_names_no_kernels_is_bad_input() -> None:
+    damaged = content("plain").replace(b"amdhsa.kernels", b"amdhsa.kernelz")
+    with pytest.raises(InputError, match=r"metadata note of the code object cannot be read: .*amdhsa.kernels"):
+        check_bundles(with_gpu_code(HOST, damaged), "x.so")

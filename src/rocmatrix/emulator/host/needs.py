@@ -19,6 +19,8 @@ _SYSTEM = re.compile(r"(libstdc\+\+|libgcc_s|libc|libm|libdl|librt|libpthread|ld
 _TORCH_CPU = "libtorch_cpu.so"
 _TORCH_PREFIXES = ("aoti_", "torch_")
 _HIP_PREFIXES = ("hip", "__hip")
+_REGISTERS = "__hipRegisterFatBinary"
+"""What clang's constructors call for a translation unit with kernels (clang, ``CGCUDANV.cpp``)."""
 _UNSTABLE = re.compile(r"_Z(?:N|NK|T[VIST]N|StlsR?)?(?:2at|3c10|5torch)")
 
 
@@ -30,11 +32,13 @@ class Needs:
         hip: SONAME of the HIP runtime; ``None`` if it needs none.
         torch: further libraries of torch.
         symbols: undefined symbols without a version, in the file's order.
+        registers_code: whether it gives device code to the HIP runtime when it is loaded.
     """
 
     hip: str | None
     torch: tuple[str, ...]
     symbols: tuple[str, ...]
+    registers_code: bool = False
 
 
 def read_needs(path: Path) -> Needs:
@@ -54,8 +58,13 @@ def read_needs(path: Path) -> Needs:
     strange = [name for name in elf.needed if name not in known and not _SYSTEM.fullmatch(name)]
     if strange:
         raise UnsupportedError(f"an extension that needs {', '.join(strange)}")
-    symbols = tuple(symbol.name for symbol in elf.symbols if not symbol.defined and symbol.version is None)
-    return Needs(hip=hip[0] if hip else None, torch=tuple(torch), symbols=symbols)
+    undefined = [symbol for symbol in elf.symbols if not symbol.defined]
+    return Needs(
+        hip=hip[0] if hip else None,
+        torch=tuple(torch),
+        symbols=tuple(symbol.name for symbol in undefined if symbol.version is None),
+        registers_code=any(symbol.name == _REGISTERS for symbol in undefined),
+    )
 
 
 def exports(path: Path) -> frozenset[str]:

@@ -18,7 +18,7 @@ def prepare(variant: Path, compiler: RuntimeCompiler) -> tuple[Path, ...]:
         MissingRequirementError: the stand-ins do not compile.
     """
     needs = read_needs(variant)
-    check_bundles(variant.read_bytes(), variant.name)
+    check_bundles(variant.read_bytes(), variant.name, wanted=needs.registers_code)
     torch = compiler.torch()
     hip = [compiler.hip(needs.hip)] if needs.hip else []
     provided = frozenset[str]().union(*(exports(path) for path in (torch, *hip)))
