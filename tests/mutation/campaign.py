@@ -14,6 +14,7 @@ import msgspec
 from rocmatrix import digest
 from rocmatrix.emulator.instruction import Instruction
 from rocmatrix.emulator.translator.compiler import emulator_digest
+from tests.mutation.beside_zeros import BesideZeros
 from tests.mutation.bounds import arguments_of
 from tests.mutation.edges import Edges
 from tests.mutation.equivalence import Prover, Reason
@@ -153,12 +154,15 @@ def _at_edges(
 ) -> Iterator[tuple[Mutant, Result]]:
     """Return new results of survivors: what launches at every edge of a tile do not depend on, or notice."""
     unseen, wider, edges = Unseen(subject, cache).among(survivors), Wider(subject, cache), Edges(subject, cache)
+    zeros = BesideZeros(subject, cache)
     for mutant in survivors:
         result = known[mutant.key]
         if mutant in unseen:
             yield mutant, replace(result, equivalent=Reason.UNSEEN)
         elif wider.is_unused(mutant):
             yield mutant, replace(result, equivalent=Reason.UNUSED)
+        elif zeros.is_hidden(mutant):
+            yield mutant, replace(result, equivalent=Reason.BESIDE_ZEROS)
         elif noticed := edges.noticed(mutant):
             said = next(iter(noticed.values()))[:300]
             yield mutant, replace(result, noticed=tuple(sorted(noticed)), said=said)

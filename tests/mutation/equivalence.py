@@ -34,6 +34,7 @@ class Reason(StrEnum):
     WAIT_STATES = "no hazard of LLVM's table asks for as many wait states"
     UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
     UNUSED = "more lanes load, and nothing depends on what that gives them, at every edge of a tile"
+    BESIDE_ZEROS = "only zeros are multiplied with it, and nothing else depends on it, at every edge of a tile"
     SAME_NUMBERS = "the same, but for which NaN is taken where all that are compared are NaN"
     SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
