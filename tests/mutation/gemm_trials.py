@@ -26,7 +26,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.trial import Trial, poisoned
 
 _CASES = Path(__file__).parents[2] / "kernels" / "gemm" / "tests" / "cases.py"
-_TILE, _THREADS, _BLOCK = 128, 256, 128
+_TILE, _THREADS, _BLOCK, _CHUNK = 128, 256, 128, 16
 _NAME = "_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE{a}ELS1_{b}EEEvPKhS3_PKfS5_Ptiii"
 _LARGEST_FACTOR = 8
 _BETWEEN = 2.0**-134
@@ -114,9 +114,18 @@ def _edges() -> Iterator[tuple[int, int, int]]:
 
 
 def edge_trials(layouts: Layouts) -> Iterator[Trial]:
-    """Return launches with each number of rows, and each of columns, that a tile may have; of two steps or three."""
+    """Return launches with each number of rows, and each of columns, that a tile may have; of two steps or three.
+
+    And such that a multiple of 4 GiB lies before each of the sixteen k that a work item loads, in the first step and in
+    a later one, and before rows that lie all over a tile.
+    """
     for rows in range(1, _TILE + 1):
         yield exact_trial(layouts, (rows, _TILE + 1 - rows, (3 if rows % 8 == 0 else 2) * _BLOCK))
+    for number in range(_CHUNK):
+        for middle in (_TILE // 2, _BLOCK + _TILE // 2):
+            shape = (34 + 6 * number, 222 - 5 * number, 2 * (middle + number))
+            trial = exact_trial(layouts, shape)
+            yield replace(trial, name=f"{trial.name}-straddling", straddles=True)
 
 
 def exact_trial(layouts: Layouts, shape: tuple[int, int, int], *, special: bool = False) -> Trial:
