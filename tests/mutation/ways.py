@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from rocmatrix.emulator.instruction import Instruction
 from tests.mutation.equivalence import following
 
-_LONGEST, _MOST = 160, 4
-"""Instructions of one way, and ways that are looked at apart where they meet."""
+_LONGEST, _MOST, _SHORT = 160, 4, 24
+"""Instructions of one way; ways that are looked at apart where they meet; instructions of a way that is tried first,
+because a solver may lose itself in what led to its beginning."""
 _BEGINNING = -1
 
 
@@ -53,9 +54,11 @@ class Ways:
     def to(self, place: int) -> Iterator[list[list[int]]]:
         """Return what was executed before a place, the latest last: on the only way, then on each of a few that meet.
 
-        Every path to the place ends with one of the ways.
+        Every path to the place ends with one of the ways. Of a long way its end is returned first.
         """
         way = self._only(place)
+        if len(way) > _SHORT:
+            yield [way[-_SHORT:]]
         yield [way]
         sources = self._sources.get(way[0] if way else place, [])
         if 1 < len(sources) <= _MOST and _BEGINNING not in sources:
