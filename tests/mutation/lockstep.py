@@ -35,8 +35,6 @@ _LONGEST, _DEEPEST = 1200, 6
 """Instructions of all paths, and branches on one, where more than constants differ."""
 _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_sendmsg")
 """Instructions that mean something to other waves or later ones, which no term says."""
-
-
 SELECTS = ("v_max_f32", "v_min_f32", "v_max3_f32", "v_min3_f32")
 """Instructions that give one of their operands, a NaN if all of them are."""
 
@@ -268,9 +266,13 @@ class Lockstep:
         for event, same in zip(one, other, strict=True):
             if event.what != same.what or len(event.words) != len(same.words):
                 raise _NotProvedError
-            pairs = [(event.happens, same.happens), *zip(event.words, same.words, strict=True)]
-            for number, (left, right) in enumerate(pairs):
-                if not self._questions.must_be_equal(left, right, event.happens if number else None):
+            if not self._questions.must_be_equal(event.happens, same.happens):
+                raise _NotProvedError
+            plain = zip(event.plain, same.plain, strict=True)
+            if event.plain and all(left.eq(right) for left, right in plain):
+                continue
+            for left, right in zip(event.words, same.words, strict=True):
+                if not self._questions.must_be_equal(left, right, event.happens):
                     raise _NotProvedError
 
     # -- what is proved ----------------------------------------------------------------------------------------------

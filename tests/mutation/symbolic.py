@@ -213,7 +213,8 @@ class SymbolicMachine(SymbolicRegisters):
     def _access(self, what: str, lanes: Value | None, words: tuple[z3.BitVecRef, ...]) -> z3.BoolRef:
         happens = self._active() if lanes is None else simplified(z3.And(self._active(), _of(lanes)))
         self.accesses += 1
-        self.events.append(Event(what, happens, tuple(self._symbols.assumed.where(happens, word) for word in words)))
+        there = tuple(self._symbols.assumed.where(happens, word) for word in words)
+        self.events.append(Event(what, happens, there, words))
         return happens
 
     def _loaded(self, address: z3.BitVecRef, number: int) -> z3.BitVecRef:

@@ -17,11 +17,19 @@ LANES = 64
 
 @dataclass(frozen=True)
 class Event:
-    """What others may see of an instruction: an access, a condition. Equal events have equal words where it happens."""
+    """What others may see of an instruction: an access, a condition. Equal events have equal words where it happens.
+
+    Attributes:
+        what: the kind of it.
+        happens: where it does.
+        words: what it is about, there.
+        plain: the same words before they were simplified by what holds there, if they were.
+    """
 
     what: str
     happens: z3.BoolRef
     words: tuple[z3.BitVecRef, ...]
+    plain: tuple[z3.BitVecRef, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -131,3 +131,15 @@ def test_a_work_item_is_its_wave_and_its_lane() -> None:
     assert not is_same(3, Operator.SOURCE, FIRST, HALF_A_WAVE, FEW, COPY_V1, STORE_V5, END), "bit 5 is the lane's"
     assert not is_same(3, Operator.SOURCE, FIRST, WAVE, FEW, COPY_V1, STORE_V5, END), "bit 5 is missing"
     assert not is_same(4, Operator.SOURCE, NEXT, FIRST, WAVE, LANE, COPY_V1, STORE_V5, END), "of another number"
+
+
+LIMIT, REST = "ff008abefeffff7f", "ff008bbe00700200"  # s_mov_b32 s10, 0x7ffffffe; s_mov_b32 s11, 0x27000
+FOURFOLD, COPIED = "82020e24", "01030e7e"  # v_lshlrev_b32 v7, 2, v1; v_mov_b32 v7, v1
+LOAD_V2, STORE_V2 = "001050e007020280", "001070e007020280"  # buffer_load (store)_dword v2, v7, s[8:11], 0 offen
+ARRIVED = "700f8cbf"  # s_waitcnt vmcnt(0)
+
+
+def test_a_buffer_may_be_longer_by_a_byte_at_which_no_word_begins() -> None:
+    behind = (LOAD_V2, ARRIVED, STORE_V2, END)
+    assert is_same(0, Operator.CONSTANT, LIMIT, REST, FOURFOLD, *behind)
+    assert not is_same(0, Operator.CONSTANT, LIMIT, REST, COPIED, *behind), "any byte may be the first"
