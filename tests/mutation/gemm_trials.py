@@ -14,6 +14,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +27,7 @@ from rocmatrix.emulator.hidden_arguments import Geometry
 from tests.corpus.trial import Trial, poisoned
 
 _CASES = Path(__file__).parents[2] / "kernels" / "gemm" / "tests" / "cases.py"
-_TILE, _THREADS, _BLOCK, _CHUNK = 128, 256, 128, 16
+_TILE, _THREADS, _BLOCK, _CHUNK, _SUBTILE = 128, 256, 128, 16, 16
 _NAME = "_ZN14rocmatrix_gemm11gemm_kernelILNS_10ContiguousE{a}ELS1_{b}EEEvPKhS3_PKfS5_Ptiii"
 _LARGEST_FACTOR = 8
 _BETWEEN = 2.0**-134
@@ -117,7 +118,8 @@ def edge_trials(layouts: Layouts) -> Iterator[Trial]:
     """Return launches with each number of rows, and each of columns, that a tile may have; of two steps or three.
 
     And such that a multiple of 4 GiB lies before each of the sixteen k that a work item loads, in the first step and in
-    a later one, and before rows that lie all over a tile.
+    a later one, and before rows that lie all over a tile; and that the last rows and the last columns are one to three
+    of each subtile together, so that masks of what a lane loads are others than those of what it stores.
     """
     for rows in range(1, _TILE + 1):
         yield exact_trial(layouts, (rows, _TILE + 1 - rows, (3 if rows % 8 == 0 else 2) * _BLOCK))
@@ -126,6 +128,9 @@ def edge_trials(layouts: Layouts) -> Iterator[Trial]:
             shape = (34 + 6 * number, 222 - 5 * number, 2 * (middle + number))
             trial = exact_trial(layouts, shape)
             yield replace(trial, name=f"{trial.name}-straddling", straddles=True)
+    for first, column in product(range(0, 4 * _SUBTILE, _SUBTILE), repeat=2):
+        for rows, columns in ((17, 6), (18, 7), (19, 5), (7, 3), (22, 2), (27, 9)):
+            yield exact_trial(layouts, (first + rows, column + columns, _BLOCK))
 
 
 def exact_trial(layouts: Layouts, shape: tuple[int, int, int], *, special: bool = False) -> Trial:

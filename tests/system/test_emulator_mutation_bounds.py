@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from rocmatrix.emulator.descriptor import Mode
-from tests.mutation.bounds import LARGEST_SIZE, Arguments, Bound, Bounds, find_bounds
+from tests.mutation.bound_rules import Bound
+from tests.mutation.bounds import LARGEST_SIZE, Arguments, Bounds, find_bounds
 from tests.mutation.equivalence import Prover, following
 from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Listing, Operator, list_kernel, mutants
