@@ -129,7 +129,7 @@ def edge_trials(layouts: Layouts) -> Iterator[Trial]:
             trial = exact_trial(layouts, shape)
             yield replace(trial, name=f"{trial.name}-straddling", straddles=True)
     for first, column in product(range(0, 4 * _SUBTILE, _SUBTILE), repeat=2):
-        for rows, columns in ((17, 6), (18, 7), (19, 5), (7, 3), (22, 2), (27, 9)):
+        for rows, columns in ((17, 6), (18, 7), (19, 5), (7, 3), (22, 2), (27, 9), (19, 4), (18, 8), (17, 12), (19, 12)):
             yield exact_trial(layouts, (first + rows, column + columns, _BLOCK))
 
 
