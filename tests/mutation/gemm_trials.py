@@ -118,8 +118,8 @@ def edge_trials(layouts: Layouts) -> Iterator[Trial]:
     """Return launches with each number of rows, and each of columns, that a tile may have; of two steps or three.
 
     And such that a multiple of 4 GiB lies before each of the sixteen k that a work item loads, in the first step and in
-    a later one, and before rows that lie all over a tile; and that the last rows and the last columns are one to three
-    of each subtile together, so that masks of what a lane loads are others than those of what it stores.
+    a later one, and before rows that lie all over a tile; and that the last rows and the last columns lie within each
+    subtile together, so that masks of what a lane loads are others than those of what it stores.
     """
     for rows in range(1, _TILE + 1):
         yield exact_trial(layouts, (rows, _TILE + 1 - rows, (3 if rows % 8 == 0 else 2) * _BLOCK))
@@ -128,8 +128,9 @@ def edge_trials(layouts: Layouts) -> Iterator[Trial]:
             shape = (34 + 6 * number, 222 - 5 * number, 2 * (middle + number))
             trial = exact_trial(layouts, shape)
             yield replace(trial, name=f"{trial.name}-straddling", straddles=True)
+    lasts = ((17, 6), (18, 7), (19, 5), (7, 3), (22, 2), (27, 9), (19, 4), (18, 8), (17, 12), (19, 12))
     for first, column in product(range(0, 4 * _SUBTILE, _SUBTILE), repeat=2):
-        for rows, columns in ((17, 6), (18, 7), (19, 5), (7, 3), (22, 2), (27, 9), (19, 4), (18, 8), (17, 12), (19, 12)):
+        for rows, columns in lasts:
             yield exact_trial(layouts, (first + rows, column + columns, _BLOCK))
 
 
