@@ -155,6 +155,7 @@ def _result(state: Bounds, instruction: Instruction) -> Bound | None:
     name = instruction.name.removeprefix("s_").removeprefix("v_")
     rule = RULES.get(name)
     modified = instruction.sdwa or instruction.dpp or instruction.clamp or instruction.omod or instruction.op_sel
+    modified = modified or any(each.negate or each.absolute for each in instruction.sources)
     if rule is None or modified or instruction.destinations[0].count != 1:
         return None
     if instruction.destinations[0].file not in (RegisterFile.SGPR, RegisterFile.VGPR):

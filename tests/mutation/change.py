@@ -20,12 +20,14 @@ class Change:
         original: what the first program executes there.
         changed: what the second one does.
         comes_again: whether a path leads from behind it to it again.
+        keeps: registers that the first program overwrites there, the second one does not, and somebody may read.
     """
 
     place: int
     original: tuple[Instruction, ...]
     changed: tuple[Instruction, ...]
     comes_again: bool
+    keeps: frozenset[int]
 
     @property
     def behind(self) -> int:
@@ -45,11 +47,16 @@ class Change:
 def change_of(mutant: Mutant, prover: Prover) -> Change:
     """Return what a mutant is at its place."""
     behind = mutant.offset + len(mutant.before)
+    original, changed = (_decoded(code, mutant.offset) for code in (mutant.before, mutant.after))
+    written, writes = (
+        frozenset[int]().union(*(effects_of(each).writes for each in program)) for program in (original, changed)
+    )
     return Change(
         place=mutant.offset,
-        original=_decoded(mutant.before, mutant.offset),
-        changed=_decoded(mutant.after, mutant.offset),
+        original=original,
+        changed=changed,
         comes_again=mutant.offset in prover.reached_from(behind),
+        keeps=frozenset(each for each in written - writes if not prover.dead_at([each], behind)),
     )
 
 

@@ -35,14 +35,15 @@ class Reason(StrEnum):
     UNSEEN = "with its result undefined, nothing stored, addressed or decided depends on it, at every edge of a tile"
     UNUSED = "more lanes load, and nothing depends on what that gives them, at every edge of a tile"
     BESIDE_ZEROS = "only zeros are multiplied with it, and nothing else depends on it, at every edge of a tile"
-    SAME_NUMBERS = "the same, but for which NaN is taken where all that are compared are NaN"
+    SAME_NUMBERS = "the same, but for which NaN comes out where both give one"
     SAME_EFFECT = "executed side by side over unknown values, nothing differs that anything reads again"
 
 
 _SECOND_ENTRY = 256
 """Where a kernel whose arguments were preloaded begins (LLVM, AMDGPUUsage, "Preloaded Kernel Arguments")."""
 _WRITES_MEMORY = ("store", "atomic", "ds_write", "ds_add", "ds_sub", "ds_max", "ds_min", "ds_and", "ds_or", "ds_xor",
-                  "ds_cmpst", "ds_wrxchg", "ds_inc", "ds_dec", "ds_append", "ds_consume", "ds_gws")  # fmt: skip
+                  "ds_cmpst", "ds_wrxchg", "ds_inc", "ds_dec", "ds_append", "ds_consume", "ds_gws", "ds_rsub",
+                  "ds_mskor", "ds_pk_add")  # fmt: skip
 _LEAVES = ("s_setpc", "s_swappc", "s_call", "s_trap", "s_set_gpr_idx", "s_movrel", "v_movrel")
 _PARTIAL = ("d16", "_hi_", "mixlo", "mixhi", "byte", "cvt_pk_fp8", "cvt_pk_bf8", "cvt_sr")
 
@@ -118,6 +119,8 @@ class Prover:
         """Say whether neither what the original writes nor what the mutant writes is ever read."""
         old = mutant.instruction
         written = set(effects_of(old).writes)
+        if old.memory is not None and not written:
+            return False
         if any(part in old.name for part in _WRITES_MEMORY) or (old.memory is not None and old.memory.lds):
             return False
         if mutant.operator is not Operator.REMOVE:
@@ -128,7 +131,7 @@ class Prover:
 
     def are_dead(self, registers: Iterable[int], behind: Instruction) -> bool:
         """Say whether no path behind an instruction reads what it gave to some registers."""
-        return self.dead_at(registers, behind.next_address)
+        return self.dead_at(registers, behind.next_address, same_lanes=not ignores_lanes(behind))
 
     def dead_at(self, registers: Iterable[int], place: int, *, same_lanes: bool = True) -> bool:
         """Say whether no path from a place reads what some registers hold there.
@@ -164,10 +167,14 @@ class Prover:
     def _kills(self, register: int, instruction: Instruction, *, same_lanes: bool) -> bool:
         """A vector register is overwritten in active lanes only: those asked about, or all, must be active."""
         effects = self._effects_at(instruction)
-        if register not in effects.writes:
+        if register not in effects.writes or "writelane" in instruction.name:
             return False
-        whole = self.facts.get(instruction.address, {}).get(EXEC) is Known.ALL_LANES
-        return register < FIRST_VGPR or same_lanes or whole or effects.unit is Unit.MATRIX
+        whole = self._has_all_lanes(instruction) or effects.unit is Unit.MATRIX
+        return register < FIRST_VGPR or same_lanes or whole
+
+    def _has_all_lanes(self, instruction: Instruction) -> bool:
+        """Say whether all lanes are active at an instruction."""
+        return self.facts.get(instruction.address, {}).get(EXEC) is Known.ALL_LANES
 
     @staticmethod
     def _keeps_parts(instruction: Instruction, register: int, effects: Effects) -> bool:
@@ -181,7 +188,7 @@ class Prover:
     # -- what has the same value ---------------------------------------------------------------------------------
 
     def _is_same_value(self, mutant: Mutant) -> bool:
-        """Say whether the two registers were last given the same constant or register, in this basic block."""
+        """Say whether the two registers were last given the same constant, in all lanes, in this basic block."""
         old, new = mutant.instruction.sources[mutant.index], _changed(mutant).sources[mutant.index]
         pairs = zip(sorted(registers_of(old)), sorted(registers_of(new)), strict=True)
         return all(
@@ -190,16 +197,20 @@ class Prover:
 
     def _given(self, register: int, before: Instruction) -> object:
         """Return the constant that a move gave to a register earlier in the block; itself where that is unknown."""
+        joins = self._listing.targets | frozenset(self.entries)
+        if before.address in joins:
+            return register
         number = bisect_left(self._addresses, before.address)
         for instruction in reversed(self._listing.instructions[:number]):
             effects = self._effects_at(instruction)
             if register in effects.writes:
                 moved = instruction.name in {"v_mov_b32", "s_mov_b32"} and not (instruction.sdwa or instruction.dpp)
-                source = instruction.sources[0] if moved else None
+                whole = register < FIRST_VGPR or self._has_all_lanes(instruction)
+                source = instruction.sources[0] if moved and whole else None
                 return source if source is not None and not registers_of(source) else register
-            if effects.writes & EXEC_PAIR or instruction.address in self._listing.targets:
+            if effects.writes & EXEC_PAIR or instruction.address in joins:
                 return register
-            if instruction.name.startswith(("s_cbranch", "s_branch")):
+            if instruction.name.startswith(("s_cbranch", "s_branch", *_LEAVES)):
                 return register
         return register
 
@@ -213,6 +224,11 @@ class Prover:
         if found is None:
             found = self._effects[instruction.address] = effects_of(instruction)
         return found
+
+
+def ignores_lanes(instruction: Instruction) -> bool:
+    """Say whether an instruction writes lanes that are not active."""
+    return effects_of(instruction).unit is Unit.MATRIX or "writelane" in instruction.name
 
 
 def _changed(mutant: Mutant) -> Instruction:

@@ -126,7 +126,8 @@ def _is_masked(instruction: Instruction, zeros: set[int]) -> bool:
         return stays_zero
     if instruction.name.startswith(EFFECTS) or effects.unit is Unit.MATRIX:
         return False
-    return "readfirstlane" not in instruction.name and effects.unit is not Unit.SMEM
+    wherever = ("readfirstlane", "writelane")  # whatever EXEC is
+    return not any(part in instruction.name for part in wherever) and effects.unit is not Unit.SMEM
 
 
 def _gives_zero(instruction: Instruction, zeros: set[int]) -> bool:

@@ -18,7 +18,8 @@ from rocmatrix.emulator.reports import UnsupportedError
 from rocmatrix.emulator.semantics.control import CONDITIONS, FLOWS, Flow
 from tests.mutation.bounds import Arguments
 from tests.mutation.change import change_of
-from tests.mutation.equivalence import Prover, following
+from tests.mutation.equivalence import Prover, following, ignores_lanes
+from tests.mutation.events import are_same_events
 from tests.mutation.idle import Leads
 from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.lds_floats import lds_is_quiet
@@ -27,7 +28,7 @@ from tests.mutation.paths import Path, constants_of, writes_of
 from tests.mutation.questions import Questions
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import SCC_PLACE, Place
-from tests.mutation.symbols import Event, Symbols
+from tests.mutation.symbols import Symbols
 from tests.mutation.terms import is_nan
 from tests.mutation.ways import Ways
 
@@ -66,13 +67,15 @@ class Lockstep:
             mutant: the change.
             whichever_nan: the larger or smaller one of several NaN may be another one of them.
         """
+        if self._prover.may_go_anywhere:
+            return False
         self._whichever_nan = whichever_nan
         self._change = change_of(mutant, self._prover)
         for each in (*self._change.original, *self._change.changed):
             if (each.name in FLOWS and each.name != "s_nop") or each.name.startswith(_ORDER):
                 return False
         nowhere: list[list[list[int]]] = [[[]]]
-        ways = self._ways(mutant.places, self._change.reads_more).to(mutant.offset)
+        ways = self._ways(mutant.places, self._change.reads_more | self._change.keeps).to(mutant.offset)
         several_ways = nowhere if whichever_nan else ways  # what numbers are there makes no difference
         return any(all(self._is_same_after(way) for way in several) for several in several_ways)
 
@@ -85,14 +88,16 @@ class Lockstep:
         """Say whether both programs are proved to do the same where control came to the change on one way."""
         self._begin()
         try:
-            return self._proved(before)
+            return self._proved(before) and not self._is_contradicted()
         except (_NotProvedError, UnsupportedError, AttributeError, KeyError, z3.Z3Exception):
             return False  # something that terms do not model: no proof
 
     def is_idle(self, place: int) -> bool:
         """Say whether no lane is ever active at a place."""
         ways = self._ways(frozenset({place})).to(place)
-        return any(all(self._is_idle_after(way, place) for way in several) for several in ways)
+        return not self._prover.may_go_anywhere and any(
+            all(self._is_idle_after(way, place) for way in several) for several in ways
+        )
 
     def _is_idle_after(self, before: Sequence[int], place: int) -> bool:
         self._begin()
@@ -100,7 +105,11 @@ class Lockstep:
             machine = self._machine_at(before, place)
         except (UnsupportedError, AttributeError, KeyError, z3.Z3Exception):
             return False
-        return self._questions.are_equal(machine.lane_bit(EXEC), z3.BoolVal(val=False))
+        return self._questions.are_equal(machine.lane_bit(EXEC), z3.BoolVal(val=False)) and not self._is_contradicted()
+
+    def _is_contradicted(self) -> bool:
+        """Say whether what is known contradicts itself: of that everything follows."""
+        return self._questions.are_equal(z3.BoolVal(val=False), z3.BoolVal(val=True))
 
     def _begin(self) -> None:
         """Begin a proof."""
@@ -237,13 +246,16 @@ class Lockstep:
         self._execute(first, original)
         second.hints = first.opaque
         self._execute(second, changed)
-        self._compare(first.events, second.events)
+        if not are_same_events(first.events, second.events, self._questions):
+            raise _NotProvedError
         touched = {place for place, term in first.registers.items() if old[0].get(place) is not term}
         touched |= {place for place, term in second.registers.items() if old[1].get(place) is not term}
         path.same_lanes = path.same_lanes and not writes_of((*original, *changed)) & EXEC_PAIR
         self._knowledge.bound(path.place, first, touched)
         selects = self._whichever_nan and all(each.name in SELECTS for each in (*original, *changed))
         same = [place for place in touched if self._is_same_place(place, first, second, selects=selects)]
+        if touched - set(same) and any(map(ignores_lanes, (*original, *changed))):
+            path.same_lanes = False
         path.differing |= touched
         for place in same:
             second.registers[place] = first.word(place)
@@ -254,26 +266,6 @@ class Lockstep:
         for instruction in instructions:
             if instruction.name not in FLOWS:
                 handler_of(instruction)(machine, instruction)  # type: ignore[arg-type]
-
-    def _compare(self, one: Sequence[Event], other: Sequence[Event]) -> None:
-        if len(one) != len(other):
-            one, other = (
-                [event for event in events if not self._questions.are_equal(event.happens, z3.BoolVal(val=False))]
-                for events in (one, other)
-            )
-        if len(one) != len(other):
-            raise _NotProvedError
-        for event, same in zip(one, other, strict=True):
-            if event.what != same.what or len(event.words) != len(same.words):
-                raise _NotProvedError
-            if not self._questions.must_be_equal(event.happens, same.happens):
-                raise _NotProvedError
-            plain = zip(event.plain, same.plain, strict=True)
-            if event.plain and all(left.eq(right) for left, right in plain):
-                continue
-            for left, right in zip(event.words, same.words, strict=True):
-                if not self._questions.must_be_equal(left, right, event.happens):
-                    raise _NotProvedError
 
     # -- what is proved ----------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Machine code with one instruction changed: what a check notices of it, in a sample that is always the same.
 
-The whole campaign is ``python -m tests.mutation``; docs/emulator.md has its results.
+The whole campaign is ``python -m tests.mutation``; docs/mutants.md has its results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.needs_llvm
 SAMPLE, CONTROLS, ZEROS, STRIDE = 16, 2, 3, 16
 EDGES = ((33, 96), (100, 29))
 LEAST = 0.8
-"""Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/emulator.md."""
+"""Share of the sample that must be noticed or proved equivalent; the campaign's own figure is in docs/mutants.md."""
 TRIALS = ("ragged-33x65x256-nt", "exact-64x5x128", "exact-64x30x128", "exact-64x98x128", "exact-64x113x128",
           "exact-40x72x256-special", "exact-50x66x0")  # fmt: skip
 """Small launches, of those of a whole campaign."""

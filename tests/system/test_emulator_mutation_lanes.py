@@ -124,7 +124,7 @@ def test_a_change_that_is_met_again_is_a_change_again() -> None:
 
 def test_scalars_that_are_written_for_no_lane_are_not_known_to_who_reads_them() -> None:
     """Where no lane is active s5 keeps what it was: a mutant that reads it instead of s4 does not always find 5."""
-    over = (branch("s_cbranch_execz", 3), "850485be", STORE)  # s_mov_b32 s5, 5
+    over = (branch("s_cbranch_execz", 3), "850085be", STORE)  # s_mov_b32 s5, 5
     far = listing_of(*over, "0402007e", STORE, END)  # v_mov_b32 v0, s4
     leads = Leads(far.instructions, Prover(far, preloads=False).idle)
     assert leads.without(frozenset({16})) == {0: 4}
