@@ -2,18 +2,19 @@
 
 Behind the end of K both operands of a product are filled with constants. ``unseen`` does not know that another constant
 in one of them makes no difference, because an undefined element times zero may be NaN. Here two programs are executed,
-the original and the mutant, and the constant is undefined in both. Where an undefined element of a matrix instruction
-is not negative and finite, it makes those results undefined alone that multiply it with something else than +0: the
+the original and the mutant, and the constant is undefined in both. Where all undefined elements of a matrix instruction
+are finite and not negative, they make those results undefined alone that multiply them with something else than +0: the
 product with that is +0 in both programs. If then nothing that is stored, addressed or decided is undefined in either,
 both store the same.
 
-That holds for any data but zeros in just the places where the constant meets them, and for the launches that were
-followed.
+That holds for the launches that were followed, and for other data in them: it would be wrong only if data of all of
+them happened to be zero wherever the constant meets them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
 from tests.mutation.operators import Mutant, Operator
-from tests.mutation.patched import MutantPrograms, Programs
+from tests.mutation.patched import Devices, MutantPrograms, Programs
 from tests.mutation.subjects import Subject
 from tests.mutation.unseen import FollowingProgram, written_by
 
@@ -44,6 +45,7 @@ Words = NDArray[np.uint32]
 _MOVES = ("v_mov_b32", "v_mov_b64")
 _ORIGIN = Origin(what="a product with the changed constant")
 _EVERYWHERE = np.ones(WAVE, np.bool_)
+_OPTIONS = Options(detectors=frozenset({Detector.UNWRITTEN}))
 
 
 class BesideZeros:
@@ -53,6 +55,10 @@ class BesideZeros:
         """Take the kernel, and the folder for translated code."""
         self._subject = subject
         self._programs = MutantPrograms(cache, subject.image)
+
+    @cached_property
+    def _trials(self) -> tuple[Trial, ...]:
+        return (*self._subject.trials, *self._subject.edges())
 
     def is_hidden(self, mutant: Mutant) -> bool:
         """Say whether a mutant changes a constant on which, then and now, nothing depends in any launch."""
@@ -75,19 +81,16 @@ class BesideZeros:
         changed, data = self._subject.with_change(mutant)
         original = following(self._programs.of((place, mutant), image, ZerosProgram))
         other = following(self._programs.of((place, mutant), data, ZerosProgram))
-        programs = ((self._subject.code, original), (changed, other))
-        trials = (*self._subject.trials, *self._subject.edges())
-        return all(_hides(trial, programs) for trial in trials) and bool(reached)
+        programs = ((self._subject.code, Devices(original)), (changed, Devices(other)))
+        return all(_hides(trial, programs) for trial in self._trials) and bool(reached)
 
 
-def _hides(trial: Trial, programs: Sequence[tuple[CodeObject, Programs]]) -> bool:
+def _hides(trial: Trial, programs: Sequence[tuple[CodeObject, Devices]]) -> bool:
     """Say whether programs have the same right result in one launch, and nothing of it is undefined."""
     results = set[bytes]()
-    for code, program in programs:
+    for code, devices in programs:
         try:
-            comparison, execution, got = trial.run(
-                code, Device(program), Options(detectors=frozenset({Detector.UNWRITTEN}))
-            )
+            comparison, execution, got = trial.run(code, devices.fresh(), _OPTIONS)
         except (FaultError, UnsupportedError):
             return False
         if not comparison.passed or execution.findings:

@@ -12,7 +12,7 @@ from tests.mutation.operators import Listing
 def goes_over_nothing(listing: Listing, branch: Instruction) -> bool:
     """Say whether code behind an ``s_branch`` comes to its target by itself, through ``s_nop`` alone.
 
-    Wait states that are longer are no hazard, and no other path leads in between that would notice.
+    Wait states that are longer are no hazard, and a path that leads in between meets the same ones either way.
     """
     if branch.name != "s_branch" or branch.branch_target < branch.next_address:
         return False
