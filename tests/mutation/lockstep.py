@@ -25,7 +25,7 @@ from tests.mutation.knowledge import Knowledge, register_of
 from tests.mutation.lds_floats import lds_is_quiet
 from tests.mutation.operators import Listing, Mutant
 from tests.mutation.paths import Path, constants_of, writes_of
-from tests.mutation.questions import Questions
+from tests.mutation.questions import EFFORT, Questions
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import SCC_PLACE, Place
 from tests.mutation.symbols import Symbols
@@ -108,8 +108,11 @@ class Lockstep:
         return self._questions.are_equal(machine.lane_bit(EXEC), z3.BoolVal(val=False)) and not self._is_contradicted()
 
     def _is_contradicted(self) -> bool:
-        """Say whether what is known contradicts itself: of that everything follows."""
-        return self._questions.are_equal(z3.BoolVal(val=False), z3.BoolVal(val=True))
+        """Say whether what is known on all ways contradicts itself: of that everything follows."""
+        solver = z3.Solver()
+        solver.set("rlimit", EFFORT)
+        solver.add(*(fact for fact in self._symbols.facts.all if not any(fact.eq(each) for each in self._met)))
+        return bool(solver.check() == z3.unsat)
 
     def _begin(self) -> None:
         """Begin a proof."""
@@ -117,6 +120,7 @@ class Lockstep:
         self._knowledge = Knowledge(
             self._instructions, self._prover.facts, self._bounds, self._symbols, self._work_items
         )
+        self._met: list[z3.BoolRef] = []
         self._visited: set[object] = set()
         self._questions = Questions(self._symbols)
 
@@ -150,7 +154,9 @@ class Lockstep:
         self._knowledge.give(before[0] if before else place, machine)
         for address, further in zip(before, [*before[1:], place], strict=False):
             self._execute(machine, [self._instructions[address]])
-            self._symbols.facts.all += self._condition(machine, self._instructions[address], further)
+            met = self._condition(machine, self._instructions[address], further)
+            self._symbols.facts.all += met
+            self._met += met
         self._knowledge.bound(place, machine, list(machine.registers))
         return machine
 

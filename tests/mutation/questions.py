@@ -6,7 +6,7 @@ import z3
 
 from tests.mutation.symbols import Symbols
 
-_EFFORT, _MORE_EFFORT = 400_000, 4_000_000
+EFFORT, _MORE_EFFORT = 400_000, 4_000_000
 """Z3's own measure of work (``rlimit``) for one question: the same on every machine, unlike seconds."""
 _FAILURES = 30
 """Questions that more effort did not answer, after which no more is made: a proof that fails is to come to an end."""
@@ -26,7 +26,7 @@ class Questions:
         self._failures = 0
         self._failed: tuple[z3.ExprRef, z3.ExprRef] | None = None
         self._solver = z3.Solver()
-        self._solver.set("rlimit", _EFFORT)
+        self._solver.set("rlimit", EFFORT)
         self.where: list[z3.BoolRef] = []
 
     def are_equal(self, one: z3.ExprRef, other: z3.ExprRef, where: z3.BoolRef | None = None) -> bool:
@@ -51,11 +51,11 @@ class Questions:
         """Say the same as ``are_equal``, with more effort as long as that has not failed too often."""
         if self._failed is not None and one.eq(self._failed[0]) and other.eq(self._failed[1]):
             return False  # the other half of a mask
-        self._solver.set("rlimit", _MORE_EFFORT if self._failures < _FAILURES else _EFFORT)
+        self._solver.set("rlimit", _MORE_EFFORT if self._failures < _FAILURES else EFFORT)
         try:
             equal = self.are_equal(one, other, where)
         finally:
-            self._solver.set("rlimit", _EFFORT)
+            self._solver.set("rlimit", EFFORT)
         if not equal:
             self._failures, self._failed = self._failures + 1, (one, other)
         return equal
