@@ -144,3 +144,12 @@ def test_a_buffer_may_be_longer_by_a_byte_at_which_no_word_begins() -> None:
     behind = (LOAD_V2, ARRIVED, STORE_V2, END)
     assert is_same(0, Operator.CONSTANT, LIMIT, REST, FOURFOLD, *behind)
     assert not is_same(0, Operator.CONSTANT, LIMIT, REST, COPIED, *behind), "any byte may be the first"
+
+
+def test_an_operand_that_is_negated_has_a_sign() -> None:
+    """Behind v_and_b32 v2, 0x7fffffff, v2: v_cndmask_b32 v1, v2, v2, s[0:1], and with -v2."""
+    arguments = Arguments(mode=Mode(), work_items=WORK_ITEMS)
+    for operands, known in (("02050200", True), ("02050220", False)):
+        listing = listing_of("ff040426ffffff7f", "010000d1" + operands, END)
+        bounds = Prover(listing, preloads=False).bounds(arguments)[16]
+        assert (FIRST_VGPR + 1 in bounds) is known
