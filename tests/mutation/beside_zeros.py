@@ -14,15 +14,13 @@ them happened to be zero wherever the constant meets them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator import matrix_unit
 from rocmatrix.emulator.code_object import CodeObject
-from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.instruction import Instruction, MatrixBits, Operand, RegisterFile
 from rocmatrix.emulator.interpreter import Handler, Program
 from rocmatrix.emulator.memory import Memory
@@ -35,9 +33,9 @@ from rocmatrix.emulator.shadow.origin import Origin
 from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
+from tests.mutation.bench import Bench
 from tests.mutation.operators import Mutant, Operator
-from tests.mutation.patched import Devices, MutantPrograms, Programs
-from tests.mutation.subjects import Subject
+from tests.mutation.patched import Devices, Programs
 from tests.mutation.unseen import FollowingProgram, written_by
 
 Words = NDArray[np.uint32]
@@ -48,24 +46,14 @@ _EVERYWHERE = np.ones(WAVE, np.bool_)
 _OPTIONS = Options(detectors=frozenset({Detector.UNWRITTEN}))
 
 
-class BesideZeros:
+class BesideZeros(Bench):
     """Follows constants of one kernel through its trials and the launches of its edges."""
-
-    def __init__(self, subject: Subject, cache: Path) -> None:
-        """Take the kernel, and the folder for translated code."""
-        self._subject = subject
-        self._programs = MutantPrograms(cache, subject.image)
-
-    @cached_property
-    def _trials(self) -> tuple[Trial, ...]:
-        return (*self._subject.trials, *self._subject.edges())
 
     def is_hidden(self, mutant: Mutant) -> bool:
         """Say whether a mutant changes a constant on which, then and now, nothing depends in any launch."""
         if mutant.operator is not Operator.CONSTANT or mutant.instruction.name not in _MOVES:
             return False
-        entry = Device().load(self._subject.code).address + self._subject.entry  # fresh devices load there too
-        followed = {entry + mutant.offset: written_by(mutant)}
+        followed = {self._subject.loaded_entry + mutant.offset: written_by(mutant)}
         reached = set[int]()
 
         def following(make: Programs) -> Programs:
@@ -82,7 +70,9 @@ class BesideZeros:
         original = following(self._programs.of((place, mutant), image, ZerosProgram))
         other = following(self._programs.of((place, mutant), data, ZerosProgram))
         programs = ((self._subject.code, Devices(original)), (changed, Devices(other)))
-        return all(_hides(trial, programs) for trial in self._trials) and bool(reached)
+        return all(_hides(trial, programs) for trial in self._subject.trials + self._subject.edge_trials) and bool(
+            reached
+        )
 
 
 def _hides(trial: Trial, programs: Sequence[tuple[CodeObject, Devices]]) -> bool:

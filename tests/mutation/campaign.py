@@ -19,9 +19,10 @@ from tests.mutation.bounds import arguments_of
 from tests.mutation.edges import Edges
 from tests.mutation.equivalence import Prover, Reason
 from tests.mutation.judge import Judge
-from tests.mutation.lockstep import SELECTS, Lockstep
+from tests.mutation.lockstep import Lockstep
 from tests.mutation.operators import Mutant, Operator, mutants
 from tests.mutation.subjects import Subject
+from tests.mutation.terms import SELECTS
 from tests.mutation.unseen import Unseen
 from tests.mutation.wider import Wider
 

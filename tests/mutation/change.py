@@ -47,7 +47,7 @@ class Change:
 def change_of(mutant: Mutant, prover: Prover) -> Change:
     """Return what a mutant is at its place."""
     behind = mutant.offset + len(mutant.before)
-    original, changed = (_decoded(code, mutant.offset) for code in (mutant.before, mutant.after))
+    original, changed = (decoded(code, mutant.offset) for code in (mutant.before, mutant.after))
     written, writes = (
         frozenset[int]().union(*(effects_of(each).writes for each in program)) for program in (original, changed)
     )
@@ -60,7 +60,7 @@ def change_of(mutant: Mutant, prover: Prover) -> Change:
     )
 
 
-def _decoded(code: bytes, address: int) -> tuple[Instruction, ...]:
+def decoded(code: bytes, address: int) -> tuple[Instruction, ...]:
     """Return all instructions of a piece of code."""
     made, place = list[Instruction](), 0
     while place < len(code):

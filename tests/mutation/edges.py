@@ -13,35 +13,27 @@ from rocmatrix.emulator.code_object import CodeObject
 from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.reports import ALL_DETECTORS, Detector
 from tests.corpus.trial import Trial
+from tests.mutation.bench import Bench
 from tests.mutation.judge import BITS, NUMBERS, named, tried
 from tests.mutation.operators import Mutant
-from tests.mutation.patched import Devices, MutantPrograms
+from tests.mutation.patched import Devices
 from tests.mutation.subjects import Subject
 
 _DETECTORS = ALL_DETECTORS - {Detector.UNWRITTEN}
 
 
-class Edges:
+class Edges(Bench):
     """Tries survivors of one kernel on the launches of its edges."""
 
     def __init__(self, subject: Subject, cache: Path) -> None:
         """Take the kernel, and the folder for translated code."""
-        self._subject = subject
-        self._cache = cache
+        super().__init__(subject, cache)
         self._results: dict[int, bytes] = {}
-
-    @cached_property
-    def _programs(self) -> MutantPrograms:
-        return MutantPrograms(self._cache, self._subject.image)
-
-    @cached_property
-    def _originals(self) -> Devices:
-        return Devices(self._programs.of(None, self._subject.image))
 
     @cached_property
     def _trials(self) -> tuple[Trial, ...]:
         """The launches, in an order in which neighbours are far from each other."""
-        trials = list(self._subject.edges())
+        trials = list(self._subject.edge_trials)
         random.Random(0).shuffle(trials)  # noqa: S311 - a reproducible order
         return tuple(trials)
 

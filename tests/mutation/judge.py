@@ -12,7 +12,7 @@ from pathlib import Path
 from rocmatrix import digest
 from rocmatrix.emulator.analysis import analyze
 from rocmatrix.emulator.code_object import CodeObject
-from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.numerics import Approximation, Numerics
 from rocmatrix.emulator.reports import ALL_DETECTORS, Detector, Fault, FaultError, FaultKind, UnsupportedError
 from rocmatrix.errors import InputError
@@ -129,11 +129,10 @@ class Judge:
             assert comparison.passed, f"{subject.name} {trial.name}: {comparison.detail}"
             assert digest.of_bytes(got.tobytes()) == covered.result, f"{subject.name} {trial.name}: not the same twice"
             assert not execution.findings, "\n".join(map(str, execution.findings))
-        entry = Device().load(subject.code).address + subject.entry  # fresh devices load at the same address
         return Reach(
             trial=trial,
             options=options,
-            offsets=frozenset(address - entry for address in covered.addresses),
+            offsets=frozenset(address - subject.loaded_entry for address in covered.addresses),
             instructions=covered.most,
             result=got.tobytes(),
             shipped=any(trial is each for each in subject.shipped),

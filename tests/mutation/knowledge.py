@@ -107,7 +107,7 @@ class Knowledge:
             for register in registers_of(operand):
                 term = self._result(fact, machine.generation) if isinstance(fact, Result) else z3.BitVecVal(fact, 32)
                 alone.registers[_place_of(register)] = term
-        handler_of(instruction)(alone, instruction)  # type: ignore[arg-type]
+        handler_of(instruction)(alone, instruction)  # type: ignore[arg-type]  # stands for a wave
         (register,) = registers_of(instruction.destinations[0])
         return alone.word(_place_of(register))
 

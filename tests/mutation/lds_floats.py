@@ -13,11 +13,10 @@ from rocmatrix.emulator.instruction import EXEC, Instruction, Operand
 from tests.mutation.bounds import Bounds
 from tests.mutation.equivalence import Prover, following
 from tests.mutation.fact_kinds import Known, State
+from tests.mutation.terms import SELECTS
 
 _STORES = re.compile(r"ds_write2?(st64)?_b(32|64|96|128)")
 _LOADS = re.compile(r"ds_read2?(st64)?_b(32|64|96|128)")
-_SELECTS = ("v_max_f32", "v_min_f32", "v_max3_f32", "v_min3_f32")
-"""With IEEE mode a signalling NaN among what they compare comes out as a quiet one."""
 _PICKS = ("v_readlane_b32", "v_readfirstlane_b32")
 _MOVES = ("v_mov_b32", "s_mov_b32")
 _WORD = 4
@@ -97,7 +96,7 @@ class LdsFloats:
         if instruction.dpp:  # lanes may keep what they had
             keeps = registers_of(instruction.destinations[0]) <= before
             return keeps and instruction.name == "v_add_f32"
-        if instruction.name in _SELECTS:
+        if instruction.name in SELECTS:
             return self._ieee
         moves = instruction.name in (*_PICKS, *_MOVES)
         return moves and bool(registers_of(instruction.sources[0])) and registers_of(instruction.sources[0]) <= before

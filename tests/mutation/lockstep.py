@@ -29,15 +29,13 @@ from tests.mutation.questions import EFFORT, Questions
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import SCC_PLACE, Place
 from tests.mutation.symbols import Symbols
-from tests.mutation.terms import is_nan
+from tests.mutation.terms import SELECTS, is_nan
 from tests.mutation.ways import Ways
 
 _LONGEST, _DEEPEST = 1200, 6
 """Instructions of all paths, and branches on one, where more than constants differ."""
 _ORDER = ("buffer_wbl2", "buffer_inv", "s_dcache", "s_icache", "s_setreg", "s_sendmsg")
 """Instructions that mean something to other waves or later ones, which no term says."""
-SELECTS = ("v_max_f32", "v_min_f32", "v_max3_f32", "v_min3_f32")
-"""Instructions that give one of their operands, a NaN if all of them are."""
 
 
 class _NotProvedError(Exception):

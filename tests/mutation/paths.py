@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import z3
 
 from rocmatrix.emulator.analysis.effects import effects_of
-from rocmatrix.emulator.decoder import decode
 from rocmatrix.emulator.instruction import Instruction
 from tests.mutation.symbolic import SymbolicMachine
 from tests.mutation.symbolic_registers import Place
@@ -25,15 +24,6 @@ class Path:
     depth: int = 0
     same_lanes: bool = True
     differing: set[Place] = field(default_factory=set)
-
-
-def decoded(code: bytes, address: int) -> list[Instruction]:
-    """Return all instructions of a piece of code."""
-    made, place = [], 0
-    while place < len(code):
-        made.append(decode(code[place:] + bytes(16), address + place))
-        place += made[-1].size
-    return made
 
 
 def constants_of(path: Path) -> Mapping[Place, tuple[int, int]] | None:

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
 
 from rocmatrix.emulator.code_object import CodeObject, Segment, read_code_object
+from rocmatrix.emulator.device import Device
 from tests.corpus.specs import SPECS, Manifest
 from tests.corpus.trial import Trial
 from tests.mutation.gemm_trials import Layouts, edge_trials, exact_trials, shipped_trials
@@ -54,6 +55,16 @@ class Subject:
     def entry(self) -> int:
         """Address of the kernel in the image."""
         return self.code.kernel(self.kernel).entry
+
+    @cached_property
+    def loaded_entry(self) -> int:
+        """Where the kernel begins in memory: fresh devices load at the same address."""
+        return Device().load(self.code).address + self.entry
+
+    @cached_property
+    def edge_trials(self) -> tuple[Trial, ...]:
+        """The launches of ``edges``, made once for all who ask."""
+        return tuple(self.edges())
 
     @property
     def sizes(self) -> frozenset[int]:

@@ -18,6 +18,8 @@ from tests.mutation.simplified import simplified
 Word: TypeAlias = "z3.BitVecRef | z3.BoolRef"
 _EXPONENT = {16: 5, 32: 8, 64: 11}
 _COMMUTE = (Op.ADD, Op.MUL, Op.FMA)
+SELECTS = ("v_max_f32", "v_min_f32", "v_max3_f32", "v_min3_f32")
+"""Instructions that give one of their operands, or NaN: with IEEE mode a quiet one for a signalling one."""
 
 
 class Facts:

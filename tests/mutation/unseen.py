@@ -11,14 +11,12 @@ That holds for any data, and for the launches that were followed: all numbers of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from rocmatrix.emulator.analysis.effects import FIRST_AGPR, FIRST_VGPR, VCC_PAIR, Unit, effects_of
 from rocmatrix.emulator.decoder import decode
-from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.instruction import SCC, Instruction
 from rocmatrix.emulator.interpreter import Handler, Program
 from rocmatrix.emulator.memory import Memory
@@ -30,9 +28,8 @@ from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.program import TranslatedProgram
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
+from tests.mutation.bench import Bench
 from tests.mutation.operators import Mutant, Operator
-from tests.mutation.patched import Devices, MutantPrograms
-from tests.mutation.subjects import Subject
 
 _OPERATORS = (Operator.REMOVE, Operator.SOURCE, Operator.DESTINATION, Operator.CONSTANT)
 _OTHERWISE = (
@@ -56,52 +53,26 @@ _ORIGIN = Origin(what="the result of the changed instruction")
 _UNDEFINED, _EVERYWHERE = np.full(WAVE, 0xFFFFFFFF, np.uint32), np.ones(WAVE, np.bool_)
 
 
-class Unseen:
+class Unseen(Bench):
     """Follows results of one kernel's instructions through its trials and the launches of its edges."""
-
-    def __init__(self, subject: Subject, cache: Path) -> None:
-        """Take the kernel, and the folder for translated code."""
-        self._subject = subject
-        self._cache = cache
-
-    @cached_property
-    def _programs(self) -> MutantPrograms:
-        return MutantPrograms(self._cache, self._subject.image)
-
-    @cached_property
-    def _originals(self) -> Devices:
-        return Devices(self._programs.of(None, self._subject.image))
-
-    @property
-    def _trials(self) -> tuple[Trial, ...]:
-        return self._subject.trials
-
-    @cached_property
-    def _edges(self) -> tuple[Trial, ...]:
-        return tuple(self._subject.edges())
-
-    @cached_property
-    def _entry(self) -> int:
-        """Where the kernel begins in memory; fresh devices load at the same address."""
-        return Device().load(self._subject.code).address + self._subject.entry
 
     def among(self, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
         """Return those on whose results nothing depends, then and now, in any launch.
 
         They are followed together, which is quicker; one by one in a launch where something depends on any of them.
         """
-        first = self._trials[:_FEW] + self._edges[:: len(self._edges) // _FEW or 1]
+        first = self._subject.trials[:_FEW] + self._subject.edge_trials[:: len(self._subject.edge_trials) // _FEW or 1]
         reached: set[int] = set()
         likely = [mutant for mutant in mutants if written_by(mutant)]
         likely = [mutant for mutant in likely if all(self._hides([mutant], trial, reached) for trial in first)]
-        for trial in self._trials + self._edges:
+        for trial in self._subject.trials + self._subject.edge_trials:
             if not likely:
                 break
             if any(trial is each for each in first):
                 continue
             if not self._hides(likely, trial, reached):
                 likely = [mutant for mutant in likely if self._hides([mutant], trial, reached)]
-        return tuple(mutant for mutant in likely if self._entry + mutant.offset in reached)
+        return tuple(mutant for mutant in likely if self._subject.loaded_entry + mutant.offset in reached)
 
     def _hides(self, mutants: Sequence[Mutant], trial: Trial, reached: set[int]) -> bool:
         """Say whether one launch sees nothing of what some instructions write; note which of them it executes.
@@ -113,7 +84,7 @@ class Unseen:
         make = self._programs.of((subject.place, *mutants), subject.image, FollowingProgram)
         followed = dict[int, frozenset[int]]()
         for mutant in mutants:  # there may be several of one instruction
-            place = self._entry + mutant.offset
+            place = self._subject.loaded_entry + mutant.offset
             followed[place] = followed.get(place, frozenset()) | written_by(mutant)
 
         def following(memory: Memory, kernel: str) -> Program:

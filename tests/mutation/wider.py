@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmatrix.emulator.analysis.effects import EXEC_PAIR, FIRST_VGPR, effects_of
-from rocmatrix.emulator.device import Device, Options
+from rocmatrix.emulator.device import Options
 from rocmatrix.emulator.instruction import EXEC, Instruction
 from rocmatrix.emulator.interpreter import Handler, Program, handler_of
 from rocmatrix.emulator.memory import Memory
@@ -31,11 +30,10 @@ from rocmatrix.emulator.shadow.wave import TrackedWave
 from rocmatrix.emulator.translator.program import TranslatedProgram
 from rocmatrix.emulator.wave import Wave
 from tests.corpus.trial import Trial
+from tests.mutation.bench import Bench
+from tests.mutation.change import decoded
 from tests.mutation.operators import Listing, Mutant
-from tests.mutation.patched import Devices, MutantPrograms
-from tests.mutation.paths import decoded
 from tests.mutation.stretches import Stretch, goes_on_alike, loads, stretch_of
-from tests.mutation.subjects import Subject
 
 _ORIGIN = Origin(what="what lanes load that the mask is to keep from it")
 _UNDEFINED = np.full(WAVE, 0xFFFFFFFF, np.uint32)
@@ -200,25 +198,12 @@ class FollowedProgram(TranslatedProgram):
         return instruction, flow, None if handler is None else self.follower.around(address, handler)
 
 
-class Wider:
+class Wider(Bench):
     """Follows mutants of one kernel through its trials and the launches of its edges."""
-
-    def __init__(self, subject: Subject, cache: Path) -> None:
-        """Take the kernel, and the folder for translated code."""
-        self._subject = subject
-        self._cache = cache
-
-    @cached_property
-    def _programs(self) -> MutantPrograms:
-        return MutantPrograms(self._cache, self._subject.image)
-
-    @cached_property
-    def _originals(self) -> Devices:
-        return Devices(self._programs.of(None, self._subject.image))
 
     @cached_property
     def _trials(self) -> tuple[Trial, ...]:
-        return (*self._subject.trials, *self._subject.edges())
+        return self._subject.trials + self._subject.edge_trials
 
     def is_unused(self, mutant: Mutant) -> bool:
         """Say whether more lanes load with a mutant, in some launch, and nothing depends on that in any."""
@@ -226,8 +211,7 @@ class Wider:
         stretch = stretch_of(listing, mutant)
         if stretch is None:
             return False
-        entry = Device().load(self._subject.code).address + self._subject.entry  # fresh devices load there too
-        follower = Follower(listing, mutant, stretch, entry)
+        follower = Follower(listing, mutant, stretch, self._subject.loaded_entry)
         pieces = [mutant, *(_piece(mutant, listing, each) for each in _executed(stretch))]
         return all(self._hides(follower, pieces, trial) for trial in self._trials) and follower.met
 
