@@ -70,9 +70,8 @@ class BesideZeros(Bench):
         original = following(self._programs.of((place, mutant), image, ZerosProgram))
         other = following(self._programs.of((place, mutant), data, ZerosProgram))
         programs = ((self._subject.code, Devices(original)), (changed, Devices(other)))
-        return all(_hides(trial, programs) for trial in self._subject.trials + self._subject.edge_trials) and bool(
-            reached
-        )
+        trials = self._subject.trials + self._subject.edge_trials
+        return all(_hides(trial, programs) for trial in trials) and bool(reached)
 
 
 def _hides(trial: Trial, programs: Sequence[tuple[CodeObject, Devices]]) -> bool:
